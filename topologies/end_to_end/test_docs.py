@@ -33,8 +33,8 @@ def test_a_snippet_says_what_it_is(snippet):
 
 
 def command_of(words: list[str]) -> tuple[str, ...]:
-    """The subcommand of a command line; `card`, `gtp`, `new`, `tunnel` and `workload` have their own."""
-    return tuple(words[:2] if words[0] in ("card", "gtp", "new", "tunnel", "workload") else words[:1])
+    """The subcommand of a command line; `line-card`, `gtp`, `new`, `tunnel` and `workload` have their own."""
+    return tuple(words[:2] if words[0] in ("line-card", "gtp", "new", "tunnel", "workload") else words[:1])
 
 
 @pytest.fixture(scope="module")

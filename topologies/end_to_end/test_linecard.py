@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`slotwise card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
+"""`slotwise line-card gates` between a switch that runs edge.p4 and a fibre: on `slotwise switch`, and on stock BMv2 if it is there."""
 
 import json
 import os
@@ -169,7 +169,7 @@ def test_data_leaves_in_granted_slots_only(switch):
     epoch_ns = time.time_ns()
     command = [
         SLOTWISE,
-        "card",
+        "line-card",
         "gates",
         "--control",
         "control",
@@ -222,7 +222,7 @@ def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
     switch.insert("ipv4_route", {"dst": (0x0A000001, 32)}, "to_host", port=1, mac=HOST_MAC)
     command = [
         SLOTWISE,
-        "card",
+        "line-card",
         "gates",
         "--control",
         "control",
@@ -267,17 +267,17 @@ def test_light_from_the_fibre_reaches_the_switch_and_its_host(switch):
     [
         (["--edge", 2], "edge: out of range; expected 0 to 1, got 2"),
         (["--slots", 2], "slots: out of range; expected 3 to 4096, got 2"),
-        (["--slot-ns", 0], "slot_ns: out of range; expected 1 to 1000000000, got 0"),
+        (["--slot-ns", 1], "slot_ns: out of range; expected 1184000 to 1000000000, got 1"),
         (["--epoch-ns", 0], "--epoch-ns: more than 2^32 frames ago"),
         (["--control", "nowhere"], "interface nowhere"),
     ],
 )
 def test_a_card_that_cannot_work_is_refused(change, reason):
-    given = {"--control": "nowhere", "--edges": 2, "--slots": 4, "--slot-ns": 1000, "--epoch-ns": time.time_ns()}
+    given = {"--control": "nowhere", "--edges": 2, "--slots": 4, "--slot-ns": 2_000_000, "--epoch-ns": time.time_ns()}
     given[change[0]] = change[1]
     words = [str(word) for pair in given.items() for word in pair]
     done = subprocess.run(
-        [SLOTWISE, "card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        [SLOTWISE, "line-card", "gates", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 1
     assert reason in done.stderr

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chain of P4 routers with XCP between two network namespaces, in real time: `host a - r1 - ... - rN - host b`.
 
-Every router runs router.p4 in a separate process (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise card fifo`)
+Every router runs router.p4 in a separate process (`slotwise switch`, or simple_switch_grpc), with a line card (`slotwise line-card fifo`)
 on its port towards b, and is configured over P4Runtime. Interfaces are created in the caller's network namespace, which should be a
 separate one (`unshare --net`); processes and hosts' namespaces always end with the caller. Requires finsy, which build/venv has.
 """
@@ -160,7 +160,7 @@ class Chain:
             "--seed": link.seed,
         }
         process = spawn(
-            self._stack, slotwise_command(), "card", "fifo", *(str(word) for pair in options.items() for word in pair)
+            self._stack, slotwise_command(), "line-card", "fifo", *(str(word) for pair in options.items() for word in pair)
         )
         read_until(process, "ready")
         return process

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The open trains of an edge, by queue, and when each is closed: by P4, which opens the next one, or by its interval.
+//! The open bursts of an edge, by queue, and when each is closed: by P4, which opens the next one, or by its interval.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +7,31 @@ use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 use slotwise_units::{Bytes, Duration, Instant};
 
+use crate::burst::Burst;
 use crate::packet::Packet;
-use crate::random::{Stream, generator};
-use crate::train::Train;
+use slotwise_random::{Stream, generator};
 
-/// Frames of a train: what its label can count.
-const MOST_FRAMES: usize = u16::MAX as usize;
-/// Intervals without a train of which each is drawn: their sum differs from so many lengths by some hundred lengths.
-const MOST_DRAWN: u64 = 1_000_000;
+/// Frames of a burst: what its label can count.
+const MAX_FRAMES: usize = u16::MAX as usize;
+/// Intervals without a burst of which each is drawn: their sum differs from so many lengths by some hundred lengths.
+const MAX_DRAWN: u64 = 1_000_000;
 
-/// Start of the interval of an open train.
+/// Start of the interval of an open burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrainTimer {
+pub enum BurstTimer {
     /// The end of the interval before it.
     Periodic,
-    /// The first packet of the train.
+    /// The first packet of the burst.
     FirstPacket,
 }
 
-/// How long trains stay open.
+/// Durations of open bursts.
 #[derive(Debug, Clone, Copy)]
 pub struct Intervals {
     /// Over 0.
     pub interval: Duration,
     /// Start of an interval.
-    pub timer: TrainTimer,
+    pub timer: BurstTimer,
     /// Each interval is drawn from 0.9 to 1.1 of its length.
     pub dither: bool,
     /// Seed of the run.
@@ -40,19 +40,19 @@ pub struct Intervals {
     pub edge: u16,
 }
 
-/// A train that is closed, and waits for its label.
+/// A burst that is closed, and waits for its label.
 #[derive(Debug)]
 pub struct Closed {
     /// Its queue.
     pub queue: u16,
     /// Its frames.
-    pub train: Train,
+    pub burst: Burst,
     /// Bytes of its first frame, as links count them.
     pub first_bytes: Bytes,
 }
 
 struct Open {
-    train: Train,
+    burst: Burst,
     first_bytes: Bytes,
     due: Instant,
 }
@@ -80,14 +80,14 @@ impl Clock {
         }
     }
 
-    /// Time at which a train that is opened now is closed.
+    /// Time at which a burst that is opened now is closed.
     fn due(&mut self, intervals: &Intervals, now: Instant) -> Instant {
-        if intervals.timer == TrainTimer::FirstPacket {
+        if intervals.timer == BurstTimer::FirstPacket {
             return now + self.interval(intervals);
         }
-        // Intervals without a train pass at once; of those that are drawn all but the last ones, after which any phase is as likely.
+        // Intervals without a burst pass at once; of those that are drawn all but the last ones, after which any phase is as likely.
         let passed = now.saturating_since(self.end) / intervals.interval;
-        let drawn = if intervals.dither { MOST_DRAWN } else { 0 };
+        let drawn = if intervals.dither { MAX_DRAWN } else { 0 };
         self.end += passed.saturating_sub(drawn) * intervals.interval;
         while self.end <= now {
             let interval = self.interval(intervals);
@@ -103,16 +103,16 @@ struct Queue {
     clock: Option<Clock>,
 }
 
-/// The open trains of an edge.
+/// The open bursts of an edge.
 pub struct Aggregation {
     intervals: Intervals,
     queues: Vec<Queue>,
-    /// When trains are to be closed, with their queues.
+    /// When bursts are to be closed, with their queues.
     due: BTreeSet<(Instant, u16)>,
 }
 
 impl Aggregation {
-    /// Of an edge with queues of numbers below `queues`.
+    /// Makes the assembly of an edge with queues of numbers below `queues`.
     pub fn new(intervals: Intervals, queues: u16) -> Aggregation {
         Aggregation {
             intervals,
@@ -121,27 +121,27 @@ impl Aggregation {
         }
     }
 
-    /// Whether there is such a queue.
+    /// Returns true if there is such a queue.
     pub fn has(&self, queue: u16) -> bool {
         usize::from(queue) < self.queues.len()
     }
 
-    /// Takes the open train of a queue.
+    /// Takes the open burst of a queue.
     fn close(&mut self, queue: u16) -> Option<Closed> {
         let Open {
-            train,
+            burst,
             first_bytes,
             due,
         } = self.queues.get_mut(usize::from(queue))?.open.take()?;
         self.due.remove(&(due, queue));
         Some(Closed {
             queue,
-            train,
+            burst,
             first_bytes,
         })
     }
 
-    /// Closes the open train of a queue before its interval is over, since a frame has no room in it. The next interval begins now:
+    /// Closes the open burst of a queue before its interval is over, since a frame has no room in it. The next interval begins now:
     /// what the queue holds has just left (He and Chan, Computer Networks 45, 2004, sections 3.1 and 4.1.1).
     pub fn close_early(&mut self, now: Instant, queue: u16) -> Option<Closed> {
         let closed = self.close(queue)?;
@@ -157,49 +157,49 @@ impl Aggregation {
         self.close(queue)
     }
 
-    /// A frame of `bytes`, as links count them, joins the open train of a queue that there is, or opens one.
+    /// A frame of `bytes`, as links count them, joins the open burst of a queue that there is, or opens one.
     pub fn join(&mut self, now: Instant, queue: u16, packet: Packet, bytes: Bytes) {
         let of = &mut self.queues[usize::from(queue)];
         if let Some(open) = &mut of.open {
-            return open.train.add(packet, bytes);
+            return open.burst.add(packet, bytes);
         }
         let clock = of.clock.get_or_insert_with(|| Clock::new(&self.intervals, queue));
         let due = clock.due(&self.intervals, now);
         of.open = Some(Open {
-            train: Train::only(packet, bytes),
+            burst: Burst::only(packet, bytes),
             first_bytes: bytes,
             due,
         });
         self.due.insert((due, queue));
     }
 
-    /// Whether the open train of a queue has as many frames as a label can count.
+    /// Returns true if the open burst of a queue has as many frames as a label can count.
     pub fn is_full(&self, queue: u16) -> bool {
         let open = self
             .queues
             .get(usize::from(queue))
             .and_then(|queue| queue.open.as_ref());
-        open.is_some_and(|open| open.train.frames.len() >= MOST_FRAMES)
+        open.is_some_and(|open| open.burst.frames.len() >= MAX_FRAMES)
     }
 
-    /// Bytes of the open train of a queue, as links count them.
+    /// Bytes of the open burst of a queue, as links count them.
     pub fn open_bytes(&self, queue: u16) -> Bytes {
         let queue = self.queues.get(usize::from(queue));
         queue
             .and_then(|queue| queue.open.as_ref())
-            .map_or(Bytes::ZERO, |open| open.train.bytes)
+            .map_or(Bytes::ZERO, |open| open.burst.bytes)
     }
 
-    /// Time at which the next train is due, as things stand.
+    /// Time at which the next burst is due, as things stand.
     pub fn next(&self) -> Option<Instant> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Gives back all open trains.
-    pub fn take_all(&mut self) -> Vec<Train> {
+    /// Gives back all open bursts.
+    pub fn take_all(&mut self) -> Vec<Burst> {
         self.due.clear();
         let opened = self.queues.iter_mut().filter_map(|queue| queue.open.take());
-        opened.map(|open| open.train).collect()
+        opened.map(|open| open.burst).collect()
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
         Instant::from_ns(ns)
     }
 
-    fn aggregation(timer: TrainTimer, dither: bool) -> Aggregation {
+    fn aggregation(timer: BurstTimer, dither: bool) -> Aggregation {
         let intervals = Intervals {
             interval: Duration::from_ns(MS),
             timer,
@@ -234,7 +234,7 @@ mod tests {
         );
     }
 
-    /// Opens a train now; when it is closed.
+    /// Opens a burst now; when it is closed.
     fn closed_ns(aggregation: &mut Aggregation, now_ns: u64, queue: u16) -> u64 {
         join(aggregation, now_ns, queue);
         let due = aggregation.next().unwrap();
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn periodic_intervals_go_on_from_a_phase_of_each_queue() {
-        let mut aggregation = aggregation(TrainTimer::Periodic, false);
+        let mut aggregation = aggregation(BurstTimer::Periodic, false);
         let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
         assert!((5 * MS + 1..=6 * MS).contains(&first_ns));
         for now_ns in [
@@ -265,7 +265,7 @@ mod tests {
         }
         let other_ns = closed_ns(&mut aggregation, 5 * MS, 1);
         assert_ne!(other_ns % MS, first_ns % MS, "phases are drawn apart");
-        let mut again = self::aggregation(TrainTimer::Periodic, false);
+        let mut again = self::aggregation(BurstTimer::Periodic, false);
         assert_eq!(
             closed_ns(&mut again, 5 * MS, 1),
             other_ns,
@@ -274,9 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn a_periodic_interval_begins_anew_when_a_frame_without_room_closes_a_train() {
+    fn a_periodic_interval_begins_anew_when_a_frame_without_room_closes_a_burst() {
         for dither in [false, true] {
-            let mut aggregation = aggregation(TrainTimer::Periodic, dither);
+            let mut aggregation = aggregation(BurstTimer::Periodic, dither);
             let first_ns = closed_ns(&mut aggregation, 5 * MS, 0);
             join(&mut aggregation, first_ns, 0);
             let full_ns = first_ns + MS / 4;
@@ -301,11 +301,11 @@ mod tests {
 
     #[test]
     fn an_interval_may_count_from_the_first_packet() {
-        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
+        let mut aggregation = aggregation(BurstTimer::FirstPacket, false);
         assert_eq!(closed_ns(&mut aggregation, 5, 0), MS + 5);
         assert_eq!(closed_ns(&mut aggregation, MS + 5, 0), 2 * MS + 5);
         let mut drawn = BTreeSet::new();
-        let mut dithered = self::aggregation(TrainTimer::FirstPacket, true);
+        let mut dithered = self::aggregation(BurstTimer::FirstPacket, true);
         for turn in 0..1000 {
             let now_ns = turn * 10 * MS;
             drawn.insert(closed_ns(&mut dithered, now_ns, 0) - now_ns);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn dithered_periods_follow_each_other() {
-        let mut aggregation = aggregation(TrainTimer::Periodic, true);
+        let mut aggregation = aggregation(BurstTimer::Periodic, true);
         let mut last_ns = closed_ns(&mut aggregation, 0, 0);
         let mut lengths = BTreeSet::new();
         for _ in 0..100 {
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn however_long_it_was_idle_the_next_dithered_period_is_found_soon() {
-        let mut dithered = aggregation(TrainTimer::Periodic, true);
+        let mut dithered = aggregation(BurstTimer::Periodic, true);
         let mut phases = BTreeSet::new();
         let mut now_ns = u64::MAX / 4;
         for queue in 0..4 {
@@ -348,8 +348,8 @@ mod tests {
     }
 
     #[test]
-    fn a_train_is_what_came_while_it_was_open() {
-        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
+    fn a_burst_is_what_came_while_it_was_open() {
+        let mut aggregation = aggregation(BurstTimer::FirstPacket, false);
         for now_ns in 0..3 {
             join(&mut aggregation, now_ns, 2);
         }
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(aggregation.next(), Some(at(MS)));
         let closed = aggregation.close_early(at(3), 2).unwrap();
         assert_eq!(
-            (closed.queue, closed.train.frames.len(), closed.train.bytes.get()),
+            (closed.queue, closed.burst.frames.len(), closed.burst.bytes.get()),
             (2, 3, 3 * 970)
         );
         assert_eq!(closed.first_bytes.get(), 970);
@@ -373,9 +373,9 @@ mod tests {
     }
 
     #[test]
-    fn a_train_is_full_when_its_label_can_count_no_more() {
-        let mut aggregation = aggregation(TrainTimer::FirstPacket, false);
-        for _ in 1..MOST_FRAMES {
+    fn a_burst_is_full_when_its_label_can_count_no_more() {
+        let mut aggregation = aggregation(BurstTimer::FirstPacket, false);
+        for _ in 1..MAX_FRAMES {
             aggregation.join(at(0), 0, Packet::unborn(Vec::new()), Bytes::ZERO);
         }
         assert!(!aggregation.is_full(0) && !aggregation.is_full(9));

@@ -16,8 +16,8 @@ use slotwise_units::Instant;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, TimerId};
 use crate::message::ToCard;
 use crate::packet::{Frame, Origin, Packet};
-use crate::random::Chance;
 use crate::{DropCause, Port};
+use slotwise_random::Chance;
 
 /// Frame that a card puts out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +191,7 @@ mod tests {
 
     use crate::interval::MIN_INTERVAL;
     use crate::links::Links;
-    use crate::random::{Chance, Stream, generator};
+    use slotwise_random::{Chance, Stream, generator};
 
     const MS: u64 = 1_000_000;
     const PORT: Port = 3;

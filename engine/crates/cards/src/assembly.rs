@@ -9,11 +9,11 @@ use slotwise_units::{Bytes, Instant};
 use slotwise_wire::PORT_LINECARD;
 
 use crate::aggregation::Closed;
+use crate::burst_memory::BurstMemory;
 use crate::card::{Action, Actions, Expiry, Pass, Then as CardThen, TimerId};
-use crate::message::train::train_tick;
+use crate::message::burst::burst_tick;
 use crate::packet::Packet;
 use crate::timer::Timer;
-use crate::train_card::TrainCard;
 use crate::{DropCause, Port};
 
 /// A packet about to join an open burst.
@@ -41,7 +41,7 @@ pub enum Then {
 /// Open bursts, and those that P4 is asked about.
 pub struct Assembly {
     /// Bursts and the memory that they share with others.
-    pub card: TrainCard,
+    pub card: BurstMemory,
     /// Port that questions name.
     port: Port,
     number: TimerId,
@@ -50,7 +50,7 @@ pub struct Assembly {
 
 impl Assembly {
     /// An empty one. Its questions name a port, which is also its timer.
-    pub fn new(card: TrainCard, port: Port) -> Assembly {
+    pub fn new(card: BurstMemory, port: Port) -> Assembly {
         Assembly {
             card,
             port,
@@ -89,7 +89,7 @@ impl Assembly {
     }
 
     fn ask(&mut self, now: Instant, closed: Closed, then: Then, out: &mut Actions) {
-        let message = train_tick(self.port, &self.card.ask(now, closed));
+        let message = burst_tick(self.port, &self.card.ask(now, closed));
         out.ask(&message, None, CardThen::Assembly(self.port, then));
     }
 
@@ -99,7 +99,7 @@ impl Assembly {
             Pass::Done { .. } => self.card.take_unanswered(),
             Pass::Later => None,
         };
-        for packet in unanswered.into_iter().flat_map(|train| train.frames) {
+        for packet in unanswered.into_iter().flat_map(|burst| burst.frames) {
             let (port, cause, frame) = (PORT_LINECARD, DropCause::Refused, packet.frame);
             out.push(Action::Drop { port, cause, frame });
         }
@@ -139,7 +139,7 @@ mod tests {
     use slotwise_wire::TrainLabel;
 
     use super::*;
-    use crate::aggregation::{Aggregation, Intervals, TrainTimer};
+    use crate::aggregation::{Aggregation, BurstTimer, Intervals};
     use crate::packet::optical_frame;
 
     const PORT: Port = 256;
@@ -148,13 +148,13 @@ mod tests {
     fn assembly(limit: u64) -> Assembly {
         let intervals = Intervals {
             interval: INTERVAL,
-            timer: TrainTimer::FirstPacket,
+            timer: BurstTimer::FirstPacket,
             dither: false,
             seed: 1,
             edge: 0,
         };
         let aggregation = Aggregation::new(intervals, 4);
-        Assembly::new(TrainCard::new(Bytes::new(limit), Some(aggregation), None), PORT)
+        Assembly::new(BurstMemory::new(Bytes::new(limit), Some(aggregation), None), PORT)
     }
 
     fn take(assembly: &mut Assembly, now: Instant, closes: bool) -> Actions {
@@ -204,7 +204,7 @@ mod tests {
             tag: 7,
             ..TrainLabel::default()
         };
-        assert!(matches!(assembly.card.answer_in_star(&answer), Ok((7, train)) if train.frames.len() == 2));
+        assert!(matches!(assembly.card.answer_in_star(&answer), Ok((7, burst)) if burst.frames.len() == 2));
         let mut out = Actions::default();
         assert!(!assembly.goes_on(start, then, Pass::Done { outputs: 1 }, &mut out));
         assert!(lost(&out).is_empty());

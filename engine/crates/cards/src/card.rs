@@ -43,18 +43,13 @@ pub enum Then {
     Nothing,
     /// Question about a closed burst, by the port that it names.
     Assembly(Port, assembly::Then),
-    /// Tick of a link's interval timer.
-    Link {
-        /// Its port.
-        port: Port,
+    /// Tick of the interval timers of a link or an output.
+    Ticks {
+        /// Their timer.
+        timer: TimerId,
     },
     /// Question of the card of an edge of optical packet switches.
     Edge(edge_card::Then),
-    /// Tick of the interval timer of an output of an optical packet switch, or of an edge of those.
-    Output {
-        /// Its port.
-        port: Port,
-    },
     /// Question of the card before a fibre, by its port.
     Gates(Port, gates::Then),
     /// Checks of light that passes a core.
@@ -299,7 +294,7 @@ pub enum Action {
         /// The frame.
         frame: Frame,
     },
-    /// A message of P4 that the card of a port cannot obey is counted as lost.
+    /// A message of P4 that the card of a port cannot apply is counted as lost.
     Refuse {
         /// The port.
         port: Port,
@@ -357,7 +352,7 @@ pub trait Card {
     /// Takes a packet that P4 sent by a port.
     fn sends(&mut self, now: Instant, port: Port, packet: Packet, from: Origin, out: &mut Actions);
 
-    /// Obeys a message of P4; false if it is for none of its ports.
+    /// Applies a message of P4. Returns false if it is for none of its ports.
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool;
 
     /// Continues after a question and all that came out of it.

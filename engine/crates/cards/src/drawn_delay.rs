@@ -75,7 +75,7 @@ impl DelayProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     fn ms(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)

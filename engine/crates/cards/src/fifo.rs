@@ -7,14 +7,14 @@
 use std::collections::VecDeque;
 
 use slotwise_units::{Bytes, Duration, FineData, Instant, Rate};
-use slotwise_wire::{FlowControl, IntervalTick};
 
 use crate::DropCause;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 use crate::measure::AccessUse;
+use crate::ticks::IntervalQueue;
 
-/// What a card may hold.
+/// Limit of the packets that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// So many packets wait, the one on the link not counted.
@@ -25,12 +25,12 @@ pub enum Limit {
     Time(Duration),
 }
 
-/// What a card did since it was last asked, and where it stands. Bytes are those that its link counts.
+/// Use of a queue since the last call, and its state. Bytes are those that its link counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FifoUse {
     /// Packets that came.
     pub arrived_packets: u64,
-    /// Of them, those that found room: they left, or wait, or were lost when nothing could leave any more.
+    /// Packets among them that found room: they left, or wait, or were lost when nothing could leave any more.
     pub taken_packets: u64,
     /// Packets that were lost: they found the buffer full or were too long for it, came while nothing could leave, or waited when that
     /// began, perhaps since an earlier time. What came is what was sent, was lost, or waits.
@@ -41,7 +41,7 @@ pub struct FifoUse {
     pub sent_bytes: Bytes,
     /// Time that they take.
     pub busy: Duration,
-    /// What the rates of this time let through.
+    /// Capacity of the link by its rates in this time.
     pub capacity: FineData,
     /// Time that the packets that were taken have to wait by the rate at which they came, together.
     pub waited: Duration,
@@ -70,7 +70,7 @@ pub struct Departure {
 
 /// A queue in order, before the lane of a link.
 pub struct Fifo {
-    /// Where what it sends goes on.
+    /// Lane behind the queue.
     pub lane: usize,
     /// Rate of the link.
     pub rate: Rate,
@@ -78,7 +78,7 @@ pub struct Fifo {
     limit: Limit,
     /// The longest packet that it takes.
     max_frame_bytes: usize,
-    /// Of each packet, what the link's rate and the limit do not count.
+    /// Bytes of each packet that the link's rate and the limit do not count.
     uncounted_bytes: usize,
     busy_until: Instant,
     waiting: VecDeque<Waiting>,
@@ -238,30 +238,7 @@ impl Fifo {
         arrivals
     }
 
-    /// Time at which the next timer expires.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.timers.as_ref().map(IntervalTimers::next)
-    }
-
-    /// The tick of a timer that has expired by `now`, with the queue's state.
-    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        self.advance(now);
-        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
-        let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
-            hol_delay: Duration::ZERO,
-            dropped_packets: self.total.dropped_packets,
-        };
-        Some((tick, state))
-    }
-
-    /// Obeys a flow-control message: the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now, message)
-    }
-
-    /// What it did since the last call.
+    /// Use since the last call.
     pub fn take_use(&mut self, now: Instant) -> FifoUse {
         self.advance(now);
         self.count_capacity(now);
@@ -276,9 +253,29 @@ impl Fifo {
         }
     }
 
-    /// What it did since the start, packets that wait included.
+    /// Use since the start, including packets that wait.
     pub fn total(&self) -> AccessUse {
         self.total
+    }
+}
+
+impl IntervalQueue for Fifo {
+    fn timers(&self) -> Option<&IntervalTimers> {
+        self.timers.as_ref()
+    }
+
+    fn timers_mut(&mut self) -> Option<&mut IntervalTimers> {
+        self.timers.as_mut()
+    }
+
+    fn state(&mut self, now: Instant) -> QueueState {
+        self.advance(now);
+        QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
+            dropped_packets: self.total.dropped_packets,
+        }
     }
 }
 
@@ -290,7 +287,7 @@ mod tests {
     use slotwise_wire::Ethernet;
 
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     /// 8 Mb/s: 1 ms for 1000 bytes.
     const RATE: Rate = Rate::from_bps(8_000_000);

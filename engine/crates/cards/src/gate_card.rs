@@ -2,7 +2,7 @@
 //! Card before a fibre with a steady clock, for a driver that puts it between a switch and a fibre.
 
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_wire::{FlowOp, MAX_CORES, MAX_FIBRES, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick};
+use slotwise_wire::{FlowOp, MAX_CORES, MAX_FIBRES, PORT_OPTICAL_BASE, SIGNALING_QUEUE, SlotTick, limits};
 
 use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then as CardThen, TimerId};
@@ -16,7 +16,7 @@ use crate::{DropCause, Port};
 /// Timer of the next slot; ports have the other numbers.
 const SLOT: TimerId = 0;
 
-/// What a line card is to know. Times are of the clock that the driver passes in.
+/// Settings of a line card. Times are those of the clock that the driver passes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CardConfig {
     /// The edge, which has the signaling slot of its number.
@@ -41,7 +41,7 @@ pub struct CardConfig {
     pub epoch: Instant,
     /// T_d: how much earlier the card's slots start, until P4 says otherwise.
     pub t_d: Duration,
-    /// Whether the VOQs have XCP's interval timers.
+    /// True if the VOQs have XCP's interval timers.
     pub xcp: bool,
 }
 
@@ -57,9 +57,9 @@ impl CardConfig {
 pub struct CardConfigError {
     /// The field.
     pub what: &'static str,
-    /// What it is.
+    /// Its value.
     pub found: u64,
-    /// What it should be.
+    /// Allowed values.
     pub expected: String,
 }
 
@@ -168,7 +168,7 @@ impl GateCard {
         }
     }
 
-    /// Obeys a flow-control message.
+    /// Applies a flow-control message.
     fn control(&mut self, now: Instant, message: &ToCard) -> Result<(), DropCause> {
         let control = message.flow_control().filter(|_| message.port == self.port());
         let control = control.ok_or(DropCause::Malformed)?;
@@ -276,11 +276,19 @@ fn check(config: &CardConfig) -> Result<(), CardConfigError> {
     range("edges", config.edges.into(), 2, most_edges.min(u64::from(MAX_FIBRES)))?;
     range("edge", config.edge.into(), 0, u64::from(config.edges) - 1)?;
     range("slots", config.slots.into(), u64::from(config.edges) + 1, 4096)?;
-    range("slot_ns", config.slot.ns(), 1, NS_PER_S)?;
     range("signaling_ticks", config.signaling_ticks.into(), 1, 1024)?;
-    range("rate_bps", config.rate.bps(), 1, 1_000 * NS_PER_S)?;
-    range("t_d_ns", config.t_d.ns(), 0, NS_PER_S)?;
     range("max_frame_bytes", config.max_frame.get(), 64, 16 * 1024)?;
+    // The longest frame leaves within a slot, or it never leaves.
+    let least_rate = Rate::of_rounded_up(config.max_frame, Duration::from_ns(*limits::SLOT_NS.end()));
+    range("rate_bps", config.rate.bps(), least_rate.bps(), 1_000 * NS_PER_S)?;
+    let least_slot = config.rate.time(config.max_frame).ns();
+    range(
+        "slot_ns",
+        config.slot.ns(),
+        least_slot.max(*limits::SLOT_NS.start()),
+        *limits::SLOT_NS.end(),
+    )?;
+    range("t_d_ns", config.t_d.ns(), 0, NS_PER_S)?;
     range("limit_bytes", config.limit.get(), config.max_frame.get(), 1 << 40)?;
     // Times in frames have 63 bits to be safe from wrapping.
     range("epoch_ns", config.epoch.ns(), 0, 1 << 62)
@@ -461,7 +469,15 @@ mod tests {
         );
         assert_eq!(
             refusal(|c| c.rate = Rate::ZERO),
-            "rate_bps: out of range; expected 1 to 1000000000000, got 0"
+            "rate_bps: out of range; expected 12000 to 1000000000000, got 0"
+        );
+        assert_eq!(
+            refusal(|c| c.slot = Duration::from_us(119)),
+            "slot_ns: out of range; expected 120000 to 1000000000, got 119000"
+        );
+        assert_eq!(
+            refusal(|c| (c.slot, c.rate) = (Duration::from_ns(999), Rate::from_bps(100_000_000_000))),
+            "slot_ns: out of range; expected 1000 to 1000000000, got 999"
         );
         assert_eq!(
             refusal(|c| c.limit = Bytes::new(1499)),

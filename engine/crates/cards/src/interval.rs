@@ -88,8 +88,8 @@ impl IntervalTimers {
         due.is_some()
     }
 
-    /// Obeys a flow-control message, the answer to a tick, if there are timers. Anything else changes nothing.
-    pub fn obey(timers: Option<&mut IntervalTimers>, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
+    /// Applies a flow-control message, the answer to a tick, if there are timers. Anything else changes nothing.
+    pub fn apply(timers: Option<&mut IntervalTimers>, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
         let timer = match FlowOp::try_from(message.op) {
             Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,
             Ok(FlowOp::SetQueueTimer) => IntervalTimer::Queue,

@@ -23,7 +23,7 @@ struct Waiting {
     arrived: Instant,
     /// From then on it is of no use.
     until: Instant,
-    /// Bytes of what leaves together, this frame and those of its train behind it.
+    /// Bytes of what leaves together, this frame and those of its burst behind it.
     run_bytes: Bytes,
     /// Frames of that.
     run_frames: u64,
@@ -48,7 +48,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Whether nothing can leave any more unless P4 allows it anew.
+    /// Returns true if nothing can leave until P4 allows it again.
     fn is_over(&self, now: Instant) -> bool {
         self.close <= now && self.granted_bytes.is_zero()
     }
@@ -69,7 +69,7 @@ impl Queue {
     }
 }
 
-/// What a queue report says.
+/// State of a queue, as reports have it.
 pub struct QueueState {
     /// Bytes that wait.
     pub backlog_bytes: Bytes,
@@ -81,7 +81,7 @@ pub struct QueueState {
     pub dropped_packets: u64,
 }
 
-/// What a line card does next.
+/// Next action of a line card.
 pub enum Next {
     /// This frame leaves now, from this queue.
     Send {
@@ -100,7 +100,7 @@ pub enum Next {
     Idle,
 }
 
-/// What P4's message asks beyond the queues.
+/// Effect of P4's message beyond the queues.
 pub enum Controlled {
     /// Nothing.
     Done,
@@ -161,16 +161,16 @@ impl QueueSet {
 /// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
 pub struct LineCard {
     queues: Vec<Queue>,
-    /// Those that have packets.
+    /// Queues that have packets.
     filled: QueueSet,
-    /// Those whose gate is open or will be, or that were granted bytes; some whose gate is over may be among them.
+    /// Queues whose gate is open or will open, or that were granted bytes; some with a gate that has closed may be among them.
     allowed: QueueSet,
     first_voq: u16,
     limit: Bytes,
     max_frame: Bytes,
     busy_until: Instant,
     served: usize,
-    /// The queue whose train has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
+    /// The queue whose burst has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
     under_way: Option<(usize, Rate)>,
 }
 
@@ -263,8 +263,8 @@ impl LineCard {
         Ok(())
     }
 
-    /// Takes the frames of a train into a VOQ, which leave together in one slot, or gives all of them back with the reason.
-    pub fn enqueue_train(
+    /// Takes the frames of a burst into a VOQ, which leave together in one slot, or gives all of them back with the reason.
+    pub fn enqueue_burst(
         &mut self,
         now: Instant,
         voq: u16,
@@ -325,7 +325,7 @@ impl LineCard {
         })
     }
 
-    /// Obeys a flow-control message.
+    /// Applies a flow-control message.
     pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<Controlled, DropCause> {
         let operation = FlowOp::try_from(message.op).map_err(|_| DropCause::Malformed)?;
         match operation {
@@ -472,7 +472,7 @@ impl LineCard {
             .collect()
     }
 
-    /// What a VOQ did since the last call; `None` if the card does not have it.
+    /// Use of a VOQ since the last call; `None` if the card does not have it.
     pub fn take_use(&mut self, now: Instant, voq: u16) -> Option<QueueUse> {
         let voqs = self.voqs();
         let index = self.index(voq).filter(|index| *index < voqs)?;

@@ -10,9 +10,10 @@ use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use crate::fifo::{Departure, Fifo, FifoUse, Limit};
 use crate::measure::AccessUse;
-use crate::message::{ToCard, interval_tick};
+use crate::message::ToCard;
 use crate::packet::{Flying, Origin, Packet};
-use crate::timer::Timer;
+use crate::ports::Ports;
+use crate::ticks::{IntervalQueue, Ticks};
 use crate::{DropCause, Port};
 
 /// Timers of links have this bit, which those of other cards of a switch have not, and the number of their port.
@@ -33,42 +34,44 @@ struct Link {
     queue: Fifo,
     /// Nothing comes through behind it.
     is_dark: bool,
-    /// True while P4 is asked.
-    is_asking: bool,
-    timer: Timer,
+    ticks: Ticks,
 }
 
 /// Queues before the links of a switch, by port.
-#[derive(Default)]
 pub struct Links {
-    ports: Vec<Option<Link>>,
+    ports: Ports<Link>,
+}
+
+impl Default for Links {
+    fn default() -> Links {
+        let ports = Ports::from(0);
+        Links { ports }
+    }
 }
 
 impl Links {
     /// Adds the queue before a link. Returns when its timer expires first, if it has any.
     pub fn add(&mut self, port: Port, queue: Fifo) -> Option<Instant> {
-        let place = usize::from(port);
-        if place >= self.ports.len() {
-            self.ports.resize_with(place + 1, || None);
-        }
         let first = queue.next_tick();
-        self.ports[place] = Some(Link {
+        let ticks = Ticks::new(port, timer(port), &queue);
+        let link = Link {
             queue,
             is_dark: false,
-            is_asking: false,
-            timer: Timer::set_to(first),
-        });
+            ticks,
+        };
+        self.ports.add(port, link);
         first
     }
 
-    fn link(&mut self, port: Port) -> Option<&mut Link> {
-        self.ports.get_mut(usize::from(port))?.as_mut()
+    /// The link of a timer.
+    fn behind(&mut self, timer: TimerId) -> Option<&mut Link> {
+        self.ports.get_mut(port_of(timer)?)
     }
 
     /// Takes a packet of so many bytes, with its Ethernet header. Returns its lane and times, or the reason of its loss.
     #[inline]
     pub fn take(&mut self, now: Instant, port: Port, frame_bytes: usize) -> Result<(usize, Departure), DropCause> {
-        let link = self.link(port).ok_or(DropCause::NoSuchPort)?;
+        let link = self.ports.get_mut(port).ok_or(DropCause::NoSuchPort)?;
         if link.is_dark {
             link.queue.lose(frame_bytes);
             return Err(DropCause::LinkDown);
@@ -85,7 +88,7 @@ impl Links {
         (rate, delay): (Option<Rate>, Option<Duration>),
         out: &mut Actions,
     ) {
-        if let Some(link) = self.link(port) {
+        if let Some(link) = self.ports.get_mut(port) {
             let arrivals = link.queue.change(now, rate, delay);
             let lane = link.queue.lane as u32;
             out.push(Action::Retime { lane, arrivals });
@@ -94,18 +97,18 @@ impl Links {
 
     /// Use of a link since the last call; `None` without a link.
     pub fn take_use(&mut self, now: Instant, port: Port) -> Option<FifoUse> {
-        Some(self.link(port)?.queue.take_use(now))
+        Some(self.ports.get_mut(port)?.queue.take_use(now))
     }
 
     /// Use of a link since the start, packets that wait included.
     pub fn total(&self, port: Port) -> AccessUse {
-        let link = self.ports.get(usize::from(port)).and_then(Option::as_ref);
+        let link = self.ports.get(port);
         link.map_or_else(AccessUse::default, |link| link.queue.total())
     }
 
     /// Loses what has not begun to leave by a port.
     fn lose_waiting(&mut self, now: Instant, port: Port, cause: DropCause, out: &mut Actions) {
-        if let Some(link) = self.link(port) {
+        if let Some(link) = self.ports.get_mut(port) {
             let count = link.queue.drop_waiting(now);
             let lane = link.queue.lane as u32;
             out.push(Action::Recall {
@@ -114,26 +117,6 @@ impl Links {
                 port,
                 cause,
             });
-        }
-    }
-
-    /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other.
-    fn tick(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        let Some(link) = self.link(port) else { return };
-        if let Some((tick, state)) = link.queue.tick(now) {
-            link.is_asking = true;
-            return out.ask(&interval_tick(port, &tick, port, &state), None, Then::Link { port });
-        }
-        link.set_timer(now, port, out);
-    }
-}
-
-impl Link {
-    /// Sets the timer to the next tick if that is earlier.
-    fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        if let Some(at) = self.queue.next_tick() {
-            let at = at.max(now + Duration::from_ns(1));
-            self.timer.set(at, (timer(port), Expiry::First), out);
         }
     }
 }
@@ -157,42 +140,35 @@ impl Card for Links {
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
         let port = message.port;
         let control = message.flow_control().filter(|control| control.queue == port);
-        let Some((control, link)) = control.zip(self.link(port)) else {
+        let Some((control, link)) = control.zip(self.ports.get_mut(port)) else {
             return false;
         };
-        let is_set = link.queue.control(now, &control).is_ok();
-        if is_set && !link.is_asking {
-            link.set_timer(now, port, out);
-        }
-        is_set
+        link.ticks.told(now, &mut link.queue, &control, out)
     }
 
     fn goes_on(&mut self, now: Instant, then: Then, _: Pass, out: &mut Actions) {
-        if let Then::Link { port } = then
-            && let Some(link) = self.link(port)
+        if let Then::Ticks { timer } = then
+            && let Some(link) = self.behind(timer)
         {
-            link.is_asking = false;
-            self.tick(now, port, out);
+            link.ticks.goes_on(now, &mut link.queue, out);
         }
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
-        if let Some(port) = port_of(timer)
-            && self.link(port).is_some_and(|link| link.timer.expires(now))
-        {
-            self.tick(now, port, out);
+        if let Some(link) = self.behind(timer) {
+            link.ticks.due(now, &mut link.queue, out);
         }
     }
 
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
-        if let Some(link) = self.link(port) {
+        if let Some(link) = self.ports.get_mut(port) {
             link.is_dark = is_dark;
             self.lose_waiting(now, port, DropCause::LinkDown, out);
         }
     }
 
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
-        for port in 0..self.ports.len() as Port {
+        for port in self.ports.numbers() {
             self.lose_waiting(now, port, DropCause::PipelineReplaced, out);
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Macroflows of an edge: a queue each, let out by a bucket one train deep at the rate that P4 tells, and a tick each period.
+//! Macroflows of an edge: a queue each, let out by a bucket one burst deep at the rate that P4 tells, and a tick each period.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,15 +7,15 @@ use hdrhistogram::Histogram;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{IntervalTick, IntervalTimer};
 
+use crate::burst_queue::Labelled;
 use crate::linecard::QueueState;
 use crate::measure::delays;
 use crate::pacing::Pacer;
-use crate::train_queue::Labelled;
 use crate::{DropCause, Port};
 
-/// A train that waits for its macroflow's rate.
+/// A burst that waits for its macroflow's rate.
 pub struct Held {
-    /// The train.
+    /// The burst.
     pub labelled: Labelled,
     /// The output that P4 has chosen.
     pub port: Port,
@@ -47,14 +47,14 @@ pub struct Macroflows {
     ticks: BTreeSet<(Instant, u16)>,
     /// Longest time from a tick to the rate that its probe brought.
     round_trip: Duration,
-    /// How long trains waited that left.
+    /// Waits of bursts that left.
     waits: Histogram<u64>,
-    /// Trains that were lost while they waited, since they were asked for.
+    /// Bursts that were lost while they waited, since they were asked for.
     lost: u64,
 }
 
 impl Macroflows {
-    /// Those of some queues, each at first with `rate` (over 0). They tick every `period`, each at a different time: `place` of
+    /// Makes the macroflows of some queues, each at first with `rate` (over 0). They tick every `period`, each at a different time: `place` of
     /// `places` is that of the edge among all.
     pub fn new(
         queues: impl IntoIterator<Item = u16>,
@@ -99,17 +99,17 @@ impl Macroflows {
         self.of.get_mut(usize::from(queue))?.as_mut()
     }
 
-    /// Whether a queue is that of a macroflow.
+    /// Returns true if a queue is that of a macroflow.
     pub fn has(&self, queue: u16) -> bool {
         self.of.get(usize::from(queue)).is_some_and(Option::is_some)
     }
 
-    /// A train joins the queue of a macroflow that there is.
+    /// A burst joins the queue of a macroflow that there is.
     pub fn put(&mut self, now: Instant, queue: u16, held: Held) {
         let Some(of) = self.of(queue) else { return };
         of.least_bytes = of.least_bytes.min(of.waiting_bytes);
-        of.waiting_bytes += held.labelled.train.bytes;
-        of.arrived_bytes += held.labelled.train.bytes;
+        of.waiting_bytes += held.labelled.burst.bytes;
+        of.arrived_bytes += held.labelled.burst.bytes;
         of.waiting.push_back((now, held));
         if of.waiting.len() == 1 {
             of.head = of.pacer.next(now);
@@ -125,14 +125,14 @@ impl Macroflows {
         }
     }
 
-    /// A train whose rate lets it leave by `now`.
+    /// A burst whose rate lets it leave by `now`.
     pub fn release(&mut self, now: Instant) -> Option<Held> {
         let &(_, queue) = self.heads.first().filter(|(at, _)| *at <= now)?;
         self.heads.pop_first();
         let of = self.of(queue)?;
         let (came, held) = of.waiting.pop_front()?;
-        of.waiting_bytes -= held.labelled.train.bytes;
-        of.pacer.sent(now, held.labelled.train.bytes);
+        of.waiting_bytes -= held.labelled.burst.bytes;
+        of.pacer.sent(now, held.labelled.burst.bytes);
         if !of.waiting.is_empty() {
             of.head = of.pacer.next(now);
             let head = (of.head, queue);
@@ -187,18 +187,18 @@ impl Macroflows {
         std::mem::take(&mut self.round_trip)
     }
 
-    /// How long trains waited that left since the last call.
+    /// Waits of bursts that left since the last call.
     pub fn take_waits(&mut self) -> Histogram<u64> {
         std::mem::replace(&mut self.waits, delays())
     }
 
-    /// Trains that are in no wait: those that wait now, and those that were lost as they waited since the last call.
+    /// Bursts that are in no wait: those that wait now, and those that were lost as they waited since the last call.
     pub fn take_unserved(&mut self) -> u64 {
         let waiting = self.of.iter().flatten().map(|of| of.waiting.len() as u64);
         waiting.sum::<u64>() + std::mem::take(&mut self.lost)
     }
 
-    /// When something is due next: a train that may leave.
+    /// When something is due next: a burst that may leave.
     pub fn next_release(&self) -> Option<Instant> {
         self.heads.first().map(|(at, _)| *at)
     }
@@ -226,8 +226,8 @@ impl Macroflows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::burst::Burst;
     use crate::packet::Packet;
-    use crate::train::Train;
 
     const MS: u64 = 1_000_000;
 
@@ -246,7 +246,7 @@ mod tests {
 
     fn put(macroflows: &mut Macroflows, now_ns: u64, queue: u16) {
         let labelled = Labelled {
-            train: Train::only(Packet::unborn(Vec::new()), Bytes::new(1000)),
+            burst: Burst::only(Packet::unborn(Vec::new()), Bytes::new(1000)),
             class: 0,
             tag: 0,
         };
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_macroflow_leaves_at_its_rate_and_saves_no_more_than_one_train() {
+    fn a_macroflow_leaves_at_its_rate_and_saves_no_more_than_one_burst() {
         let mut macroflows = macroflows();
         for _ in 0..3 {
             put(&mut macroflows, 10 * MS, 1);

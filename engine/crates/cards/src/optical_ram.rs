@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The card before an output of an optical packet switch: optical RAM, whole trains only, cut-through.
+//! The card before an output of an optical packet switch: optical RAM, whole bursts only, cut-through.
 //!
-//! P4 has decided that a train is taken, and when. The card reckons the same apart from P4: what comes by an input leaves so long after it
-//! came as the output was still busy when the train's label came. So trains never interleave, and when a frame leaves is known when
+//! P4 has decided that a burst is taken, and when. The card reckons the same apart from P4: what comes by an input leaves so long after it
+//! came as the output was still busy when the burst's label came. So bursts never interleave, and when a frame leaves is known when
 //! it comes.
 
 use std::collections::VecDeque;
 
 use crate::Port;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_wire::{FlowControl, IntervalTick};
+use slotwise_wire::{IntervalTick, IntervalTimer};
 
-use crate::DropCause;
+use crate::card::{Action, Actions, Record};
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
+use crate::ticks::IntervalQueue;
 
 /// Time that a byte takes, as the switches of a network reckon: in 2^-16 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,46 +40,46 @@ impl ByteTime {
     }
 }
 
-/// What an output has.
+/// Settings of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RamSettings {
     /// Time of a byte on the wavelength.
     pub byte_time: ByteTime,
-    /// So much may still be to be sent when a train comes.
+    /// So much may still be to be sent when a burst comes.
     pub ram: Bytes,
-    /// Kept free behind each train.
+    /// Kept free behind each burst.
     pub guard: Duration,
 }
 
-/// What an output did since it was last asked. Bytes are those that links count.
+/// Use of an output since the last call. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RamUse {
-    /// Trains that came.
-    pub trains: u64,
+    /// Bursts that came.
+    pub bursts: u64,
     /// Frames that came.
     pub frames: u64,
     /// Their bytes.
     pub bytes: Bytes,
     /// Time that they take on the wavelength.
     pub busy: Duration,
-    /// Trains that waited in the RAM.
-    pub waited_trains: u64,
-    /// How long those waited together.
+    /// Bursts that waited in the RAM.
+    pub waited_bursts: u64,
+    /// Sum of their waits.
     pub waited: Duration,
-    /// Most that was still to be sent when a train came.
+    /// Most that was still to be sent when a burst came.
     pub most_bytes: Bytes,
     /// Frames that the card lost, since it was dark or its switch stopped.
     pub lost_frames: u64,
     /// Intervals of the output's agent that ended.
     pub intervals: u64,
-    /// Of these, those in which more came for the output than 1.05 times what it can send.
+    /// Intervals among these in which more came for the output than 1.05 times what it can send.
     pub overloaded_intervals: u64,
 }
 
 /// More than so many percent of what an output can send is an overload.
 const OVERLOAD_PERCENT: u128 = 105;
 
-/// A train that comes by an input.
+/// A burst that comes by an input.
 #[derive(Clone, Copy)]
 struct Path {
     input: Port,
@@ -92,12 +93,12 @@ struct Waiting {
     period: u64,
 }
 
-/// When a frame that came begins to leave, and whether its train found more before it than the RAM holds.
+/// When a frame that came begins to leave, and whether its burst found more before it than the RAM holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// First bit out.
     pub start: Instant,
-    /// True if the train found more before it than the RAM holds.
+    /// True if the burst found more before it than the RAM holds.
     pub is_over: bool,
 }
 
@@ -106,7 +107,7 @@ pub struct OpticalRam {
     settings: RamSettings,
     /// End of what is reserved, guard included.
     end: Instant,
-    /// How much of that the switch's program does not know of: one that it has no more reserved it.
+    /// Part of that which the switch's program does not know: an earlier program reserved it.
     unknown: Duration,
     paths: Vec<Path>,
     /// Frames that have not begun to leave, by when they do.
@@ -114,7 +115,7 @@ pub struct OpticalRam {
     waiting_bytes: Bytes,
     timers: Option<IntervalTimers>,
     used: RamUse,
-    /// How often that has been taken.
+    /// Number of calls that took the use.
     period: u64,
     arrived_bytes: Bytes,
     lost_frames: u64,
@@ -146,11 +147,11 @@ impl OpticalRam {
         self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// The label of a train of this length comes by an input, with a first frame of `bytes`.
+    /// The label of a burst of this length comes by an input, with a first frame of `bytes`.
     pub fn label(&mut self, now: Instant, input: Port, length: Bytes, bytes: Bytes) -> Taken {
         let RamSettings { byte_time, guard, .. } = self.settings;
         let has_room = self.has_room(now);
-        // Where its program knows of nothing before the train, all that is there is unknown to it.
+        // Where its program knows of nothing before the burst, all that is there is unknown to it.
         self.unknown = self.unknown.min(self.end.saturating_since(now));
         let start = self.end.max(now);
         let shift = start.saturating_since(now);
@@ -159,9 +160,9 @@ impl OpticalRam {
             Some(path) => path.shift = shift,
             None => self.paths.push(Path { input, shift }),
         }
-        self.used.trains += 1;
+        self.used.bursts += 1;
         if !shift.is_zero() {
-            self.used.waited_trains += 1;
+            self.used.waited_bursts += 1;
             self.used.waited += shift;
             self.used.most_bytes = self.used.most_bytes.max(byte_time.bytes(shift));
         }
@@ -172,7 +173,7 @@ impl OpticalRam {
         }
     }
 
-    /// Whether a train that comes finds no more before it, of what the switch's program has reserved, than the RAM holds.
+    /// Returns true if an arriving burst finds no more before it, as reserved by the switch's program, than the RAM holds.
     pub fn has_room(&self, now: Instant) -> bool {
         let left = self.end.saturating_since(now).saturating_sub(self.unknown);
         left <= self.settings.byte_time.time(self.settings.ram)
@@ -247,24 +248,6 @@ impl OpticalRam {
         lost
     }
 
-    /// When the next timer expires.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.timers.as_ref().map(IntervalTimers::next)
-    }
-
-    /// The tick of a timer that has expired by `now`, with what the RAM holds.
-    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        self.advance(now);
-        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
-        let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
-            hol_delay: Duration::ZERO,
-            dropped_packets: self.lost_frames,
-        };
-        Some((tick, state))
-    }
-
     /// An interval of the output's agent ends, in which so many bytes came for the output, dropped ones included.
     pub fn interval_ends(&mut self, now: Instant, arrived: Bytes) {
         let began = std::mem::replace(&mut self.interval, now);
@@ -274,15 +257,37 @@ impl OpticalRam {
         self.used.overloaded_intervals += u64::from(100 * taken_ns > OVERLOAD_PERCENT * u128::from(length_ns));
     }
 
-    /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now, message)
-    }
-
-    /// What it did since the last call.
+    /// Use since the last call.
     pub fn take_use(&mut self) -> RamUse {
         self.period += 1;
         std::mem::take(&mut self.used)
+    }
+}
+
+impl IntervalQueue for OpticalRam {
+    fn timers(&self) -> Option<&IntervalTimers> {
+        self.timers.as_ref()
+    }
+
+    fn timers_mut(&mut self) -> Option<&mut IntervalTimers> {
+        self.timers.as_mut()
+    }
+
+    fn state(&mut self, now: Instant) -> QueueState {
+        self.advance(now);
+        QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
+            dropped_packets: self.lost_frames,
+        }
+    }
+
+    /// Records the end of the agent's interval: its count is read before P4 resets it.
+    fn before_tick(&self, port: Port, tick: &IntervalTick, out: &mut Actions) {
+        if tick.timer == u8::from(IntervalTimer::Control) {
+            out.push(Action::Seen(Record::AgentInterval { port }));
+        }
     }
 }
 
@@ -325,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_kilobytes_take_seven_trains_that_come_at_once() {
+    fn nine_kilobytes_take_seven_bursts_that_come_at_once() {
         let mut ram = ram(9000, 0);
         let taken: Vec<Taken> = (0..8)
             .map(|input| ram.label(at(100), 256 + input, bytes(1500), bytes(1500)))
@@ -335,7 +340,7 @@ mod tests {
         let over: Vec<usize> = (0..8).filter(|index| taken[*index].is_over).collect();
         assert_eq!(over, [7], "the eighth finds 10,500 bytes before it");
         let used = ram.take_use();
-        assert_eq!((used.trains, used.waited_trains, used.most_bytes.get()), (8, 7, 10_500));
+        assert_eq!((used.bursts, used.waited_bursts, used.most_bytes.get()), (8, 7, 10_500));
         assert_eq!(used.waited.ns(), 12_000 * (1 + 2 + 3 + 4 + 5 + 6 + 7));
     }
 
@@ -368,7 +373,7 @@ mod tests {
         assert_eq!(ram.follow(at(0), 256, bytes(500)), None, "no label has come");
         assert_eq!(ram.label(at(0), 256, bytes(3000), bytes(1000)).start.ns(), 0);
         let late = ram.label(at(5_000), 257, bytes(2000), bytes(1000)).start.ns();
-        assert_eq!(late, 24_000, "the whole first train goes before it");
+        assert_eq!(late, 24_000, "the whole first burst goes before it");
         assert_eq!(ram.follow(at(8_000), 256, bytes(2000)).unwrap().start.ns(), 8_000);
         assert_eq!(ram.follow(at(13_000), 257, bytes(1000)).unwrap().start.ns(), 32_000);
         assert_eq!(ram.label(at(13_000), 256, bytes(100), bytes(100)).start.ns(), 40_000);

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_units::{Duration, Instant};
 
-/// Whose packets are in order: source, its program, and its queue.
+/// Packets in one order: source, its program, and its queue.
 pub type Order = (u16, u32, u16);
 
-/// What came of one order.
+/// Arrivals of one order.
 struct Stream<T> {
     /// The number that comes next.
     next: u64,
-    /// What came before its turn, by number; `None`: it did not have to wait.
+    /// Early arrivals, by number; `None`: one that did not have to wait.
     ahead: BTreeMap<u64, Option<T>>,
 }
 
@@ -22,7 +22,7 @@ pub struct Resequencer<T> {
     streams: BTreeMap<Order, Stream<T>>,
     /// When what came ahead has waited long enough, the oldest first.
     deadlines: VecDeque<(Instant, Order, u64)>,
-    /// What goes on now, in order.
+    /// Packets that go on now, in order.
     ready: VecDeque<T>,
     held: u64,
 }
@@ -69,7 +69,7 @@ impl<T> Resequencer<T> {
         stream.follow(&mut self.ready);
     }
 
-    /// What has waited long enough by `now` goes on, and what is before it.
+    /// Lets packets go on that have waited long enough by `now`, and those before them.
     pub fn expire(&mut self, now: Instant) {
         while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at, _, _)| *at <= now) {
             self.deadlines.pop_front();
@@ -97,7 +97,7 @@ impl<T> Resequencer<T> {
         self.deadlines.front().map(|(at, _, _)| *at)
     }
 
-    /// How many have waited since the start.
+    /// Number of packets that have waited since the start.
     pub fn held(&self) -> u64 {
         self.held
     }
@@ -112,7 +112,7 @@ impl<T> Resequencer<T> {
 }
 
 impl<T> Stream<T> {
-    /// What came ahead goes on as far as nothing is missing.
+    /// Lets early arrivals go on as far as nothing is missing.
     fn follow(&mut self, ready: &mut VecDeque<T>) {
         while let Some(item) = self.ahead.remove(&self.next) {
             self.next += 1;
@@ -127,7 +127,7 @@ mod tests {
     use rand::seq::SliceRandom;
 
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     const HOLD: Duration = Duration::from_ns(100);
     const ORDER: Order = (1, 0, 7);

@@ -30,7 +30,7 @@ impl TimeDifference {
         }
     }
 
-    /// Setting of P4, if a card can obey it.
+    /// Setting of P4, if a card can apply it.
     pub fn from_message(message: &FlowControl, now: Instant, frame: Duration) -> Option<TimeDifference> {
         let limit = MAX_PHASE_NS as i64;
         let change_limit = ((frame.ns() / MAX_CHANGE_PART) << 16) as i64;

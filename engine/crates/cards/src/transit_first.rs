@@ -20,27 +20,27 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Add queues from this one on are of classes that no limit is about: `256 * COMMITTED`.
 const FIRST_COMMITTED_QUEUE: u16 = 512;
 
-/// Whether limits are about an add queue.
+/// Returns true if limits concern an add queue.
 fn is_fair(queue: u16) -> bool {
     queue < FIRST_COMMITTED_QUEUE
 }
 
-/// What a card is made for.
+/// Settings of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Of the link, over 0.
+    /// Rate of the link, over 0.
     pub rate: Rate,
-    /// Of the longest frame.
+    /// Length of the longest frame.
     pub frame: Bytes,
     /// Depth of each limit's bucket, at least two of the longest frames.
     pub bucket: Bytes,
     /// Bytes of hosts' packets that may wait.
     pub buffer: Bytes,
-    /// How fast hosts' packets come to the add queues; `None` is at once.
+    /// Rate at which hosts' packets enter the add queues; `None`: at once.
     pub shaper: Option<Rate>,
 }
 
-/// Of fair packets that go further than `hops` stations this may be added, byte/s.
+/// Limit for adding fair packets that go further than `hops` stations, byte/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddLimit {
     /// Distance that is not limited, stations.
@@ -50,18 +50,18 @@ pub struct AddLimit {
 }
 
 impl AddLimit {
-    /// Whether it limits anything.
+    /// Returns true if it limits anything.
     pub fn is_one(self) -> bool {
         self.rate != NO_LIMIT
     }
 
-    /// Whether it is about an add queue.
+    /// Returns true if it concerns an add queue.
     pub fn concerns(self, queue: u16) -> bool {
         is_fair(queue) && queue & 0xff > u16::from(self.hops)
     }
 }
 
-/// Where a packet was before it began to leave.
+/// Origin of a packet that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A packet of another station.
@@ -86,7 +86,7 @@ pub struct Added {
     pub first: Instant,
 }
 
-/// What a card does next.
+/// Next action of a card.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<P> {
     /// This packet begins to leave now.
@@ -104,7 +104,7 @@ pub enum Next<P> {
     Idle,
 }
 
-/// What the card has to say at an interval's end.
+/// Report of the card at an interval's end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Report {
     /// Longest time in the interval that a packet which its limits let go was held back, by what went first.
@@ -293,7 +293,7 @@ impl<P> TransitFirst<P> {
         Some(last.packet)
     }
 
-    /// What the shaper lets go by `now` comes to its add queue.
+    /// Moves packets that the shaper lets go by `now` to their add queues.
     fn enter(&mut self, now: Instant) {
         while self.shaped.front().is_some_and(|shaped| shaped.enters <= now) {
             let Some(Shaped { waiting, queue, enters }) = self.shaped.pop_front() else {
@@ -340,7 +340,7 @@ impl<P> TransitFirst<P> {
             .or_else(|| eligible.min())
     }
 
-    /// What leaves now; to be asked again after each packet, and at the time that it says.
+    /// Returns the packet that leaves now. Called again after each packet, and at the time that it returns.
     pub fn poll(&mut self, now: Instant) -> Next<P> {
         self.enter(now);
         if now < self.busy_until {
@@ -368,7 +368,7 @@ impl<P> TransitFirst<P> {
         }
     }
 
-    /// Whether nothing waits for the link.
+    /// Returns true if nothing waits for the link.
     fn is_empty(&self) -> bool {
         self.transit.is_empty() && self.message.is_none() && self.shaped.is_empty() && self.queues.is_empty()
     }
@@ -417,7 +417,7 @@ impl<P> TransitFirst<P> {
         self.send(waiting.packet, Origin::Added(added), waiting.bytes)
     }
 
-    /// Obeys P4: these limits hold from now on, and no others. A bucket stays as full as it is if its limit only changes its
+    /// Applies the limits of P4: these hold from now on, and no others. A bucket stays as full as it is if its limit only changes its
     /// rate. One that was not there is as full as the nearest one that was, or whoever is told of another link in each interval
     /// would have a bucket in each; the first one is full. Nor does one become fuller than any that goes: limits
     /// that come and go, as heads between here and there do, would give a bucket each time.

@@ -4,7 +4,7 @@
 use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::card::{Action, Actions, Lane, Record};
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::optical_ram::ByteTime;
 use crate::packet::{Flying, Frame, Packet};
 use crate::{DropCause, Port};

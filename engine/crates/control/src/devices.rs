@@ -5,7 +5,6 @@ use slotwise_fabric::{World, kinds};
 use slotwise_p4::Pipeline;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
 
 struct FabricDevice<'a> {
     fabric: &'a mut World,
@@ -68,17 +67,17 @@ pub fn execute(fabric: &mut World, command: DeviceCommand) {
     let DeviceCommand { device_id, work } = command;
     match work {
         Work::Call(call) => {
-            let now_ns = fabric.now();
+            let now = fabric.now();
             // Entries are idle from when they were written.
             if let Some(pipeline) = fabric.pipeline_mut(device_id) {
-                pipeline.advance_time(Instant::from_ns(now_ns));
+                pipeline.advance_time(now);
             }
             call.run(&mut FabricDevice { fabric, device_id });
         }
         Work::PacketOut(frame) => {
-            let now_ns = fabric.now();
+            let now = fabric.now();
             fabric
-                .packet_out(now_ns, device_id, &frame)
+                .packet_out(now, device_id, &frame)
                 .expect("the server has only devices of the network");
         }
     }

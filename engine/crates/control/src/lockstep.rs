@@ -19,7 +19,7 @@ use slotwise_p4runtime::{
     Turn,
 };
 use slotwise_scenario::{FaultKind, Scenario};
-use slotwise_units::{Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::child::{ChildEvent, JsonChild, not_ended};
 use crate::choices::Choices;
@@ -125,7 +125,7 @@ impl RemoteController {
             .map(|ControllerPacket { device_id, frame }| PacketOut { device_id, frame });
         Ok(Exchange {
             packet_outs: packet_outs.collect(),
-            next_deadline_ns: turn.next_deadline.map(Instant::ns),
+            next_deadline: turn.next_deadline,
         })
     }
 }
@@ -151,9 +151,9 @@ impl Controller for RemoteController {
         let turn = self.link.ready(&mut |command| devices::execute(fabric, command));
         let mut exchange = self.answer(turn)?;
         if self.link.has_told_ports() {
-            let soonest_ns = fabric.now() + 1;
-            let deadline_ns = exchange.next_deadline_ns.unwrap_or(soonest_ns);
-            exchange.next_deadline_ns = Some(deadline_ns.min(soonest_ns));
+            let soonest = fabric.now() + Duration::from_ns(1);
+            let deadline = exchange.next_deadline.unwrap_or(soonest);
+            exchange.next_deadline = Some(deadline.min(soonest));
         }
         Ok(exchange)
     }
@@ -161,17 +161,14 @@ impl Controller for RemoteController {
     fn serve(
         &mut self,
         fabric: &mut World,
-        now_ns: u64,
+        now: Instant,
         happened: Vec<ControlEvent>,
     ) -> Result<Served<Notice>, RunError> {
         let mut served = Served::default();
         for ControlEvent { device_id, message, .. } in happened {
             match message {
                 ControlMessage::Digest { name, fields } => {
-                    let lists = self
-                        .link
-                        .learn(device_id, &name, &fields, Instant::from_ns(now_ns))
-                        .into_iter();
+                    let lists = self.link.learn(device_id, &name, &fields, now).into_iter();
                     served
                         .notices
                         .extend(lists.map(|list| (device_id, Notice::Notification(list))));
@@ -198,11 +195,8 @@ impl Controller for RemoteController {
         for device in fabric.devices() {
             if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
                 let mut due = Vec::new();
-                let next_ns = self
-                    .link
-                    .due(device.id(), Instant::from_ns(now_ns), pipeline, &mut due)
-                    .map(Instant::ns);
-                served.next_ns = [served.next_ns, next_ns].into_iter().flatten().min();
+                let next = self.link.due(device.id(), now, pipeline, &mut due);
+                served.next = [served.next, next].into_iter().flatten().min();
                 served.notices.extend(
                     due.into_iter()
                         .map(|notice| (device.id(), Notice::Notification(notice))),
@@ -215,7 +209,7 @@ impl Controller for RemoteController {
     fn exchange(
         &mut self,
         fabric: &mut World,
-        now_ns: u64,
+        now: Instant,
         arrived: Vec<lockstep::Arrival<Notice>>,
     ) -> Result<Exchange, RunError> {
         for arrival in &arrived {
@@ -239,7 +233,7 @@ impl Controller for RemoteController {
                 Message::Notice(Notice::Presence) => None,
             })
             .collect();
-        let turn = self.link.exchange(Instant::from_ns(now_ns), &arrivals, &mut |command| {
+        let turn = self.link.exchange(now, &arrivals, &mut |command| {
             devices::execute(fabric, command);
         });
         let exchange = self.answer(turn)?;
@@ -308,8 +302,8 @@ pub struct Session {
 /// A time without a controller.
 #[derive(Debug, Clone, Copy)]
 struct Outage {
-    start_ns: u64,
-    end_ns: u64,
+    start: Instant,
+    end: Instant,
     in_turn: bool,
 }
 
@@ -320,12 +314,12 @@ fn outages(fabric: &World) -> VecDeque<Outage> {
         .filter(|fault| fault.kind == FaultKind::ControllerRestart);
     let mut outages: Vec<Outage> = kills
         .map(|fault| Outage {
-            start_ns: fault.start_ns,
-            end_ns: fault.end_ns,
+            start: fault.start,
+            end: fault.end,
             in_turn: fault.in_turn,
         })
         .collect();
-    outages.sort_by_key(|outage| outage.start_ns);
+    outages.sort_by_key(|outage| outage.start);
     outages.into()
 }
 
@@ -392,7 +386,7 @@ impl Session {
             process: process.clone(),
             meter,
         };
-        let lockstep = Lockstep::start(remote, &mut fabric, latency.ns()).map_err(cause)?;
+        let lockstep = Lockstep::start(remote, &mut fabric, latency).map_err(cause)?;
         let ready = lock(&process).await_ready(|| interrupts.count() > 0)?;
         is_running.store(true, Ordering::Relaxed);
         choices.heard(Instant::ZERO, &ready);
@@ -424,8 +418,7 @@ impl Session {
         let start = self.start;
         loop {
             let outage = self.outages.front().copied();
-            let turns = outage.map(|outage| if self.is_out { outage.end_ns } else { outage.start_ns });
-            let turns = turns.map(Instant::from_ns);
+            let turns = outage.map(|outage| if self.is_out { outage.end } else { outage.start });
             // Who is not there is told when it is back.
             let choice = self.choices.next().filter(|_| !self.is_out).map(|since| start + since);
             let next = [turns, choice].into_iter().flatten().min();
@@ -548,11 +541,11 @@ impl Session {
     }
 
     fn now(&self) -> Instant {
-        Instant::from_ns(self.fabric.now())
+        self.fabric.now()
     }
 
     fn advance(&mut self, until: Instant) -> Result<(), RunError> {
-        let run = self.lockstep.run_until(&mut self.fabric, until.ns());
+        let run = self.lockstep.run_until(&mut self.fabric, until);
         run.map_err(cause)
     }
 
@@ -645,11 +638,11 @@ fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, is_running: Arc
 pub fn wrong_bytes(fabric: &World) -> Vec<String> {
     let flows = fabric.flow_results();
     let streams = flows.iter().filter_map(|flow| flow.stream);
-    let wrong_bytes: u64 = streams.map(|stream| stream.wrong_bytes).sum();
-    if wrong_bytes == 0 {
+    let wrong: Bytes = streams.map(|stream| stream.wrong_bytes).sum();
+    if wrong.is_zero() {
         return Vec::new();
     }
-    vec![format!("{wrong_bytes} corrupted stream bytes received")]
+    vec![format!("{} corrupted stream bytes received", wrong.get())]
 }
 
 #[cfg(test)]

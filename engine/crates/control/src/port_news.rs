@@ -65,13 +65,15 @@ impl PortBoard {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Instant;
+
     use super::*;
 
     #[test]
     fn only_light_of_routers_is_told() {
         let news = |device_id, message| {
             PortNews::of(&ControlEvent {
-                at_ns: 0,
+                at: Instant::ZERO,
                 device_id,
                 message,
             })

@@ -20,13 +20,13 @@ fn main() {
     ));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     let start = Instant::now();
-    while fabric.now() < scenario.end().ns() {
-        fabric.run_until(fabric.now() + scenario.frame.length().ns());
+    while fabric.now() < scenario.end() {
+        fabric.run_until(fabric.now() + scenario.frame.length());
         while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
         while fabric.poll_control().is_some() {}
     }
     let wall_s = start.elapsed().as_secs_f64();
-    let fabric_s = (scenario.end().ns() - scenario.epoch().ns()) as f64 / 1e9;
+    let fabric_s = (scenario.end() - scenario.epoch()).seconds();
     let packets: u64 = fabric
         .of_kind::<kinds::Star>()
         .unwrap()

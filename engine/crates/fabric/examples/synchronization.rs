@@ -39,7 +39,7 @@ fn scenario(seed: u64, drift_ppb: u64) -> Scenario {
 
 fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
     for _ in 0..frames {
-        fabric.run_until(fabric.now() + scenario.frame.length().ns());
+        fabric.run_until(fabric.now() + scenario.frame.length());
         while next_message(fabric).is_some() {}
         while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
     }

@@ -3,6 +3,7 @@
 
 use slotwise_p4::{Bits, Port};
 use slotwise_scenario::{Device, DeviceKind};
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::DropReason;
 
 use crate::capture::Capturing;
@@ -71,7 +72,7 @@ pub enum WorldError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostFrame {
     /// When its tail arrives.
-    pub at_ns: u64,
+    pub at: Instant,
     /// The host's switch.
     pub device: Device,
     /// The port to which it is linked.
@@ -84,7 +85,7 @@ pub struct HostFrame {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlEvent {
     /// When it left the device.
-    pub at_ns: u64,
+    pub at: Instant,
     /// P4Runtime device id.
     pub device_id: u64,
     /// What it is.
@@ -125,5 +126,5 @@ pub struct P4Drop {
     /// How many.
     pub packets: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }

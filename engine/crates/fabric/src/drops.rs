@@ -6,6 +6,7 @@ use std::fmt;
 
 pub use slotwise_cards::DropCause;
 use slotwise_scenario::{Device, HostId};
+use slotwise_units::Bytes;
 
 /// Where something happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +80,7 @@ pub struct DropCount {
     /// Frames.
     pub packets: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 /// Losses by place and cause.
@@ -92,7 +93,7 @@ impl Drops {
     pub(crate) fn add(&mut self, place: Place, cause: DropCause, bytes: usize) {
         let count = self.counts.entry((place, cause)).or_default();
         count.packets += 1;
-        count.bytes += bytes as u64;
+        count.bytes += Bytes::of(bytes);
     }
 
     /// What one place lost for one cause.

@@ -112,7 +112,7 @@ impl Hosts {
         } else if self.traffic.as_ref().is_none_or(Traffic::is_shared) {
             let Host { device, port, .. } = self.list[host];
             return self.output.push_back(HostFrame {
-                at_ns: net.now_ns(),
+                at: Instant::from_ns(net.now_ns()),
                 device,
                 port,
                 frame: packet.frame,

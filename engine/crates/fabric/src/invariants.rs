@@ -2,6 +2,7 @@
 //! What must hold in every run, checked from packets and the fabric's own clock, apart from P4. Each kind of network has checks
 //! of its own.
 
+use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
 use crate::drops::Place;
@@ -49,8 +50,8 @@ impl Eq for Invariant {}
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
-    /// World time.
-    pub at_ns: u64,
+    /// Simulated time.
+    pub at: Instant,
     /// Where.
     pub place: Place,
     /// The packet's optical header, if it has one.
@@ -118,12 +119,12 @@ impl Invariants {
     }
 
     /// Notes that a rule was broken, if it is one of this network.
-    pub(crate) fn violated(&mut self, invariant: Invariant, at_ns: u64, place: Place, packet: Option<Optical>) {
+    pub(crate) fn violated(&mut self, invariant: Invariant, at: Instant, place: Place, packet: Option<Optical>) {
         let mut records = self.checked.iter().zip(&mut self.records);
         if let Some((_, record)) = records.find(|(checked, _)| **checked == invariant) {
             record.count += 1;
             if record.first.len() < KEPT {
-                record.first.push(Violation { at_ns, place, packet });
+                record.first.push(Violation { at, place, packet });
             }
         }
     }
@@ -144,14 +145,15 @@ mod tests {
         );
         for at_ns in 0..100 {
             let place = Place::LineCard { edge: 0, core: 0 };
-            invariants.violated(Invariant::GUARD, at_ns, place, None);
-            invariants.violated(Invariant::ASTRAY, at_ns, place, None);
+            let at = Instant::from_ns(at_ns);
+            invariants.violated(Invariant::GUARD, at, place, None);
+            invariants.violated(Invariant::ASTRAY, at, place, None);
         }
         assert!(!invariants.held());
         assert_eq!(invariants.count(Invariant::GUARD), 100);
         assert_eq!(invariants.count(Invariant::COLLISION), 0);
         assert_eq!(invariants.count(Invariant::ASTRAY), 0, "it is not checked");
         assert_eq!(invariants.first(Invariant::GUARD).len(), KEPT);
-        assert_eq!(invariants.first(Invariant::GUARD)[0].at_ns, 0);
+        assert_eq!(invariants.first(Invariant::GUARD)[0].at, Instant::ZERO);
     }
 }

@@ -10,6 +10,10 @@ use crate::api::{ControlEvent, ControlMessage, WorldError};
 use crate::net::standstill::Standstill;
 use crate::world::World;
 use slotwise_cards::packet::Frame;
+use slotwise_units::{Duration, Instant};
+
+/// Smallest step of simulated time.
+const TICK: Duration = Duration::from_ns(1);
 
 /// A packet-out of the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,14 +30,14 @@ pub struct Exchange {
     /// What it sends, in order.
     pub packet_outs: Vec<PacketOut>,
     /// When it wants to be asked again even if nothing has happened.
-    pub next_deadline_ns: Option<u64>,
+    pub next_deadline: Option<Instant>,
 }
 
 /// What reaches the controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival<N> {
     /// When it left its device.
-    pub at_ns: u64,
+    pub at: Instant,
     /// P4Runtime device id.
     pub device_id: u64,
     /// What it is.
@@ -55,14 +59,14 @@ pub struct Served<N> {
     /// For the controller, with the device ids, in order.
     pub notices: Vec<(u64, N)>,
     /// When an agent wants to be served again even if nothing has happened.
-    pub next_ns: Option<u64>,
+    pub next: Option<Instant>,
 }
 
 impl<N> Default for Served<N> {
     fn default() -> Served<N> {
         Served {
             notices: Vec::new(),
-            next_ns: None,
+            next: None,
         }
     }
 }
@@ -78,19 +82,19 @@ pub trait Controller {
     /// Configures the devices of `fabric`, before time starts.
     fn start(&mut self, fabric: &mut World) -> Result<Exchange, Self::Error>;
 
-    /// Lets the agents, which are at the devices, handle at `now_ns` what `happened` there: digests and links, no packets.
+    /// Lets the agents, which are at the devices, handle at `now` what `happened` there: digests and links, no packets.
     fn serve(
         &mut self,
         fabric: &mut World,
-        now_ns: u64,
+        now: Instant,
         happened: Vec<ControlEvent>,
     ) -> Result<Served<Self::Notice>, Self::Error>;
 
-    /// Handles what has arrived at `now_ns` (nothing, at a deadline). Reads and writes of tables go to `fabric`.
+    /// Handles what has arrived at `now` (nothing, at a deadline). Reads and writes of tables go to `fabric`.
     fn exchange(
         &mut self,
         fabric: &mut World,
-        now_ns: u64,
+        now: Instant,
         arrived: Vec<Arrival<Self::Notice>>,
     ) -> Result<Exchange, Self::Error>;
 }
@@ -108,24 +112,24 @@ pub enum LockstepError<E> {
     #[error(transparent)]
     Standstill(#[from] Standstill),
     /// It asked for a deadline that is not in the future, so time would never go on.
-    #[error("controller: deadline in the past; expected one after {now_ns} ns, got {deadline_ns} ns")]
+    #[error("controller: deadline in the past; expected one after {now}, got {deadline}")]
     PastDeadline {
-        /// World time.
-        now_ns: u64,
+        /// Simulated time.
+        now: Instant,
         /// The deadline.
-        deadline_ns: u64,
+        deadline: Instant,
     },
 }
 
 /// Keeps a fabric and a controller in step.
 pub struct Lockstep<C: Controller> {
     controller: C,
-    latency_ns: u64,
+    latency: Duration,
     /// On their way to the controller, in order of time.
     under_way: VecDeque<Arrival<C::Notice>>,
-    deadline_ns: Option<u64>,
+    deadline: Option<Instant>,
     /// When agents want to be served.
-    agents_ns: Option<u64>,
+    agents: Option<Instant>,
     presence: Presence,
 }
 
@@ -145,15 +149,15 @@ impl<C: Controller> Lockstep<C> {
     pub fn start(
         mut controller: C,
         fabric: &mut World,
-        latency_ns: u64,
+        latency: Duration,
     ) -> Result<Lockstep<C>, LockstepError<C::Error>> {
         let answer = controller.start(fabric).map_err(LockstepError::Controller)?;
         let mut lockstep = Lockstep {
             controller,
-            latency_ns,
+            latency,
             under_way: VecDeque::new(),
-            deadline_ns: None,
-            agents_ns: None,
+            deadline: None,
+            agents: None,
             presence: Presence::Present,
         };
         lockstep.take(fabric, answer)?;
@@ -168,7 +172,7 @@ impl<C: Controller> Lockstep<C> {
         } else {
             self.presence = Presence::Absent;
             self.under_way.clear();
-            self.deadline_ns = None;
+            self.deadline = None;
         }
     }
 
@@ -177,49 +181,45 @@ impl<C: Controller> Lockstep<C> {
         self.detach(false);
         let mut answer = self.controller.start(fabric).map_err(LockstepError::Controller)?;
         // It hears the time in its first turn only: what it wants before is due then.
-        let soonest_ns = fabric.now() + 1;
-        answer.next_deadline_ns = answer.next_deadline_ns.map(|deadline_ns| deadline_ns.max(soonest_ns));
+        let soonest = fabric.now() + TICK;
+        answer.next_deadline = answer.next_deadline.map(|deadline| deadline.max(soonest));
         self.presence = Presence::Present;
         self.take(fabric, answer)
     }
 
-    /// Runs both up to and at `until_ns`.
-    pub fn run_until(&mut self, fabric: &mut World, until_ns: u64) -> Result<(), LockstepError<C::Error>> {
+    /// Runs both up to and at `until`.
+    pub fn run_until(&mut self, fabric: &mut World, until: Instant) -> Result<(), LockstepError<C::Error>> {
         loop {
-            let due_ns = [
-                self.under_way.front().map(|arrival| arrival.at_ns + self.latency_ns),
-                self.deadline_ns,
-                self.agents_ns,
+            let due = [
+                self.under_way.front().map(|arrival| arrival.at + self.latency),
+                self.deadline,
+                self.agents,
             ];
-            let stop_ns = due_ns
-                .into_iter()
-                .flatten()
-                .min()
-                .map_or(until_ns, |due_ns| due_ns.min(until_ns));
+            let stop = due.into_iter().flatten().min().map_or(until, |due| due.min(until));
             // What happens at a time comes before what agents and controller hear at that time.
-            let is_early = fabric.run_until_control(stop_ns);
+            let is_early = fabric.run_until_control(stop);
             if let Some(standstill) = fabric.standstill() {
                 return Err(standstill.clone().into());
             }
-            let now_ns = fabric.now();
+            let now = fabric.now();
             self.collect(fabric)?;
-            if is_early && self.latency_ns > 0 {
+            if is_early && !self.latency.is_zero() {
                 continue;
             }
-            let arrived = self.arrived(now_ns);
-            let deadline_is_due = self.deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns);
+            let arrived = self.arrived(now);
+            let deadline_is_due = self.deadline.is_some_and(|deadline| deadline <= now);
             if arrived.is_empty() && !deadline_is_due {
-                if is_early || now_ns < until_ns {
+                if is_early || now < until {
                     continue;
                 }
                 return Ok(());
             }
             if deadline_is_due {
-                self.deadline_ns = None;
+                self.deadline = None;
             }
             let answer = self
                 .controller
-                .exchange(fabric, now_ns, arrived)
+                .exchange(fabric, now, arrived)
                 .map_err(LockstepError::Controller)?;
             if self.presence == Presence::Dying {
                 self.detach(false);
@@ -234,10 +234,10 @@ impl<C: Controller> Lockstep<C> {
     fn collect(&mut self, fabric: &mut World) -> Result<(), LockstepError<C::Error>> {
         let mut happened = Vec::new();
         while let Some(event) = fabric.poll_control() {
-            let ControlEvent { at_ns, device_id, .. } = event;
+            let ControlEvent { at, device_id, .. } = event;
             match event.message {
                 ControlMessage::Packet(frame) => self.under_way.push_back(Arrival {
-                    at_ns,
+                    at,
                     device_id,
                     message: Message::Packet(frame),
                 }),
@@ -246,7 +246,7 @@ impl<C: Controller> Lockstep<C> {
                 }
             }
         }
-        if !happened.is_empty() || self.agents_ns.is_some_and(|agents_ns| agents_ns <= fabric.now()) {
+        if !happened.is_empty() || self.agents.is_some_and(|agents| agents <= fabric.now()) {
             self.serve(fabric, happened)?;
         }
         if self.presence == Presence::Absent {
@@ -256,36 +256,36 @@ impl<C: Controller> Lockstep<C> {
     }
 
     fn serve(&mut self, fabric: &mut World, happened: Vec<ControlEvent>) -> Result<(), LockstepError<C::Error>> {
-        let at_ns = fabric.now();
-        let served = self.controller.serve(fabric, at_ns, happened);
-        let Served { notices, next_ns } = served.map_err(LockstepError::Controller)?;
+        let at = fabric.now();
+        let served = self.controller.serve(fabric, at, happened);
+        let Served { notices, next } = served.map_err(LockstepError::Controller)?;
         // Never at the same time again: time goes on whatever an agent says.
-        self.agents_ns = next_ns.map(|next_ns| next_ns.max(at_ns + 1));
+        self.agents = next.map(|next| next.max(at + TICK));
         self.under_way
             .extend(notices.into_iter().map(|(device_id, notice)| Arrival {
-                at_ns,
+                at,
                 device_id,
                 message: Message::Notice(notice),
             }));
         Ok(())
     }
 
-    /// Takes the messages that have reached the controller by `now_ns`.
-    fn arrived(&mut self, now_ns: u64) -> Vec<Arrival<C::Notice>> {
-        let is_due = |arrival: &Arrival<C::Notice>| arrival.at_ns + self.latency_ns <= now_ns;
+    /// Takes the messages that have reached the controller by `now`.
+    fn arrived(&mut self, now: Instant) -> Vec<Arrival<C::Notice>> {
+        let is_due = |arrival: &Arrival<C::Notice>| arrival.at + self.latency <= now;
         let count = self.under_way.iter().take_while(|arrival| is_due(arrival)).count();
         self.under_way.drain(..count).collect()
     }
 
     fn take(&mut self, fabric: &mut World, answer: Exchange) -> Result<(), LockstepError<C::Error>> {
-        let now_ns = fabric.now();
+        let now = fabric.now();
         for packet_out in answer.packet_outs {
-            fabric.packet_out(now_ns + self.latency_ns, packet_out.device_id, &packet_out.frame)?;
+            fabric.packet_out(now + self.latency, packet_out.device_id, &packet_out.frame)?;
         }
-        if let Some(deadline_ns) = answer.next_deadline_ns.filter(|deadline_ns| *deadline_ns <= now_ns) {
-            return Err(LockstepError::PastDeadline { now_ns, deadline_ns });
+        if let Some(deadline) = answer.next_deadline.filter(|deadline| *deadline <= now) {
+            return Err(LockstepError::PastDeadline { now, deadline });
         }
-        self.deadline_ns = answer.next_deadline_ns;
+        self.deadline = answer.next_deadline;
         // What the controller wrote may have set timers.
         self.serve(fabric, Vec::new())
     }
@@ -293,7 +293,7 @@ impl<C: Controller> Lockstep<C> {
     /// Gives the controller, if it is there, a turn now even if nothing has happened: it was told something in another way.
     pub fn call_now(&mut self, fabric: &World) {
         if self.presence != Presence::Absent {
-            self.deadline_ns = Some(fabric.now());
+            self.deadline = Some(fabric.now());
         }
     }
 

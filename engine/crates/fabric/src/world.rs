@@ -27,6 +27,7 @@ use crate::net::standstill::Standstill;
 use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::card::Expiry;
 use slotwise_cards::packet::Frame;
+use slotwise_units::{Duration, Instant};
 
 /// The network of one scenario, and what acts on it.
 pub struct World {
@@ -62,7 +63,7 @@ impl World {
         let traffic = Traffic::new(scenario, seed, host_mode);
         world.hosts.set_traffic(&mut world.net, traffic);
         if host_mode == HostMode::Simulated {
-            world.schedule_link_changes(scenario.epoch().ns());
+            world.schedule_link_changes(scenario.epoch());
             world.schedule_faults();
         }
         world
@@ -95,24 +96,24 @@ impl World {
     }
 
     /// Simulated time.
-    pub fn now(&self) -> u64 {
-        self.net.now_ns()
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(self.net.now_ns())
     }
 
     /// Time of the next event, as things stand.
-    pub fn next_event_at(&self) -> Option<u64> {
-        self.net.next_event_at()
+    pub fn next_event_at(&self) -> Option<Instant> {
+        self.net.next_event_at().map(Instant::from_ns)
     }
 
-    /// Processes all events up to and at `until_ns`; then it is `until_ns`, but for [`World::standstill`].
-    pub fn run_until(&mut self, until_ns: u64) {
-        while self.run_next(until_ns) {}
-        self.net.pass_time(until_ns);
+    /// Processes all events up to and at `until`; then it is `until`, but for [`World::standstill`].
+    pub fn run_until(&mut self, until: Instant) {
+        while self.run_next(until) {}
+        self.net.pass_time(until.ns());
     }
 
-    /// Handles the next event if it is not after `until_ns`. False if there is none.
-    pub fn run_next(&mut self, until_ns: u64) -> bool {
-        let Some((order, event)) = self.net.next_event(until_ns) else {
+    /// Handles the next event if it is not after `until`. False if there is none.
+    pub fn run_next(&mut self, until: Instant) -> bool {
+        let Some((order, event)) = self.net.next_event(until.ns()) else {
             return false;
         };
         self.handle(order, event);
@@ -120,10 +121,10 @@ impl World {
     }
 
     /// As [`World::run_until`], but stops right after an event that has something for the controller; true then.
-    pub fn run_until_control(&mut self, until_ns: u64) -> bool {
+    pub fn run_until_control(&mut self, until: Instant) -> bool {
         while self.net.journal.control.is_empty() {
-            if !self.run_next(until_ns) {
-                self.net.pass_time(until_ns);
+            if !self.run_next(until) {
+                self.net.pass_time(until.ns());
                 return false;
             }
         }
@@ -186,10 +187,10 @@ impl World {
         }
     }
 
-    /// Schedules the scenario's changes of links, counted from `first_phase_ns`.
-    pub fn schedule_link_changes(&mut self, first_phase_ns: u64) {
+    /// Schedules the scenario's changes of links, counted from the start of its first phase.
+    pub fn schedule_link_changes(&mut self, first_phase: Instant) {
         for (index, (after_ns, _)) in self.changes.iter().enumerate() {
-            let at_ns = first_phase_ns + after_ns;
+            let at_ns = first_phase.ns() + after_ns;
             let change = Event::Change(index as u32);
             self.net.schedule(at_ns.max(self.net.now_ns()), change);
         }
@@ -221,14 +222,14 @@ impl World {
         }
     }
 
-    /// Sends a frame from an external host into its access link at `at_ns`, or now if that is past.
-    pub fn inject_host(&mut self, at_ns: u64, device: Device, port: u16, frame: &[u8]) -> Result<(), WorldError> {
+    /// Sends a frame from an external host into its access link at `at`, or now if that is past.
+    pub fn inject_host(&mut self, at: Instant, device: Device, port: u16, frame: &[u8]) -> Result<(), WorldError> {
         let node = self.net.nodes().get(device);
         let Some(host) = node.and_then(|node| node.host(port)) else {
             return Err(WorldError::UnknownPort { device, port });
         };
         let frame = self.net.copy_of(frame);
-        let at_ns = at_ns.max(self.net.now_ns());
+        let at_ns = at.ns().max(self.net.now_ns());
         self.hosts.send_uplink(&mut self.net, at_ns, host, frame);
         Ok(())
     }
@@ -243,11 +244,11 @@ impl World {
         self.net.give_back(frame);
     }
 
-    /// Gives a device a packet-out at `at_ns`, or now if that is past: a frame with its controller header.
-    pub fn packet_out(&mut self, at_ns: u64, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
+    /// Gives a device a packet-out at `at`, or now if that is past: a frame with its controller header.
+    pub fn packet_out(&mut self, at: Instant, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
         let device = self.net.device(device_id)?;
         let frame = self.net.copy_of(frame);
-        let at_ns = at_ns.max(self.net.now_ns());
+        let at_ns = at.ns().max(self.net.now_ns());
         self.net.dispatch_parcel(at_ns, Parcel::PacketOut { device, frame });
         Ok(())
     }
@@ -374,22 +375,23 @@ impl World {
         self.net.poll_switch_input()
     }
 
-    /// A frame has left a switch outside at `at_ns`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
-    /// router or station, it returns how long the switch had it, ns. What it made of a tick too late for the slot is dropped: the gate that opens next leads
+    /// A frame has left a switch outside at `at`, or now if that is past; `id` as in the input that it was, or 0. For light, and from a
+    /// router or station, it returns how long the switch had it. What it made of a tick too late for the slot is dropped: the gate that opens next leads
     /// to another edge.
     ///
     /// # Errors
     /// [`WorldError::UnknownDevice`].
     pub fn switch_output(
         &mut self,
-        at_ns: u64,
+        at: Instant,
         device_id: u64,
         port: Port,
         id: u64,
         frame: &[u8],
-    ) -> Result<Option<u64>, WorldError> {
+    ) -> Result<Option<Duration>, WorldError> {
         let device = self.net.device(device_id)?;
-        Ok(self.net.switch_output(at_ns, (device, port), id, frame))
+        let latency_ns = self.net.switch_output(at.ns(), (device, port), id, frame);
+        Ok(latency_ns.map(Duration::from_ns))
     }
 
     /// The switches outside have put out all that they will: light that is still in a core is lost.

@@ -10,6 +10,7 @@ use slotwise_fabric::lockstep::{Arrival, Controller, Exchange, Lockstep, Message
 use slotwise_fabric::{ControlEvent, ControlMessage, HostMode, World};
 use slotwise_p4::Program;
 use slotwise_scenario::{Device, optical_port};
+use slotwise_units::{Duration, Instant};
 use support::*;
 
 const MS: u64 = 1_000_000;
@@ -32,10 +33,16 @@ impl Controller for Recorder {
         Ok(Exchange::default())
     }
 
-    fn serve(&mut self, _: &mut World, now_ns: u64, happened: Vec<ControlEvent>) -> Result<Served<String>, Infallible> {
+    fn serve(
+        &mut self,
+        _: &mut World,
+        now: Instant,
+        happened: Vec<ControlEvent>,
+    ) -> Result<Served<String>, Infallible> {
+        let now_ns = now.ns();
         let mut notices = Vec::new();
         for event in happened {
-            assert_eq!(event.at_ns, now_ns, "agents are at the devices");
+            assert_eq!(event.at.ns(), now_ns, "agents are at the devices");
             let notice = match event.message {
                 ControlMessage::Digest { name, fields } => format!("{name} {fields:?}"),
                 ControlMessage::Link { port, is_up } => format!("port {port} {is_up}"),
@@ -48,23 +55,19 @@ impl Controller for Recorder {
             notices.push((0, "timer".to_owned()));
         }
         // What is in the past is as good as at once.
-        let next_ns = Some(if now_ns < TIMER_NS { TIMER_NS } else { 0 }).filter(|_| now_ns <= TIMER_NS);
-        Ok(Served { notices, next_ns })
+        let next_ns = if now_ns < TIMER_NS { TIMER_NS } else { 0 };
+        let next = (now_ns <= TIMER_NS).then_some(Instant::from_ns(next_ns));
+        Ok(Served { notices, next })
     }
 
-    fn exchange(&mut self, _: &mut World, now_ns: u64, arrived: Vec<Arrival<String>>) -> Result<Exchange, Infallible> {
+    fn exchange(&mut self, _: &mut World, now: Instant, arrived: Vec<Arrival<String>>) -> Result<Exchange, Infallible> {
         self.turns += 1;
-        for Arrival {
-            at_ns,
-            device_id,
-            message,
-        } in arrived
-        {
+        for Arrival { at, device_id, message } in arrived {
             let Message::Notice(notice) = message else {
                 panic!("no packet-ins here")
             };
-            assert_eq!(now_ns, at_ns + LATENCY_NS);
-            self.heard.push((at_ns, device_id, notice));
+            assert_eq!(now, at + Duration::from_ns(LATENCY_NS));
+            self.heard.push((at.ns(), device_id, notice));
         }
         Ok(Exchange::default())
     }
@@ -83,15 +86,17 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
         let program = Arc::new(Program::from_json(json).unwrap());
         let edge = Device::Edge(0).id();
         fabric.set_pipeline(edge, program).unwrap();
-        fabric.schedule_link_changes(0);
+        fabric.schedule_link_changes(Instant::ZERO);
         // Operation 6 of the program sends a digest.
         let mut frame = [0; 64];
         frame[0] = 6;
-        fabric.inject_host(MS, Device::Edge(0), 1, &frame).unwrap();
-        let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
-        while fabric.now() < 10 * MS {
-            let until_ns = fabric.now() + step_ns;
-            lockstep.run_until(&mut fabric, until_ns).unwrap();
+        fabric
+            .inject_host(Instant::from_ns(MS), Device::Edge(0), 1, &frame)
+            .unwrap();
+        let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, Duration::from_ns(LATENCY_NS)).unwrap();
+        while fabric.now() < Instant::from_ns(10 * MS) {
+            let until = fabric.now() + Duration::from_ns(step_ns);
+            lockstep.run_until(&mut fabric, until).unwrap();
         }
         let Recorder { heard, turns } = lockstep.controller();
         (heard.clone(), *turns)
@@ -120,7 +125,7 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
 fn a_controller_that_was_told_something_has_a_turn_at_once() {
     let scenario = star4("  - {name: silence, duration_ms: 1000, flows: []}");
     let mut fabric = World::new(&scenario, options(HostMode::External));
-    let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, LATENCY_NS).unwrap();
+    let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, Duration::from_ns(LATENCY_NS)).unwrap();
     let mut turns_by = |until_ns, is_called: bool, is_killed: bool| {
         if is_killed {
             lockstep.detach(false);
@@ -128,7 +133,7 @@ fn a_controller_that_was_told_something_has_a_turn_at_once() {
         if is_called {
             lockstep.call_now(&fabric);
         }
-        lockstep.run_until(&mut fabric, until_ns).unwrap();
+        lockstep.run_until(&mut fabric, Instant::from_ns(until_ns)).unwrap();
         lockstep.controller().turns
     };
     assert_eq!(turns_by(MS, false, false), 0);

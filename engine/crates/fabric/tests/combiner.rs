@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use slotwise_fabric::{ControlMessage, DropCause, HostMode, Invariant, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, optical_port};
+use slotwise_units::Instant;
 use slotwise_wire::{DropReason, Ethernet, Optical, PacketIn};
 use support::*;
 
@@ -37,7 +38,7 @@ fn send(fabric: &mut World, scenario: &Scenario, pairs: &[(u16, u16)]) {
 }
 
 fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length());
 }
 
 /// Edges whose hosts have got a packet, in order of time.
@@ -62,7 +63,9 @@ fn every_edge_signals_in_its_own_slot() {
     let mut fabric = network(&scenario);
     // Before the master begins with the next frame, its T_d early.
     let t_d_ns = scenario.edges[0].fibres[0].t_d().ns();
-    fabric.run_until(scenario.epoch().ns() + 4 * scenario.frame.length().ns() - t_d_ns - 1);
+    fabric.run_until(Instant::from_ns(
+        scenario.epoch().ns() + 4 * scenario.frame.length().ns() - t_d_ns - 1,
+    ));
     let mut requests = BTreeMap::new();
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
@@ -137,12 +140,12 @@ fn a_port_is_dark_when_all_its_fibres_are() {
     let lines = changes.map(|(at_ms, edge, up)| format!("- {{at_ms: {at_ms}, core: 0, edge: {edge}, up: {up}}}\n"));
     let scenario = scenario(&format!("changes:\n{}", lines.concat()));
     let mut fabric = network(&scenario);
-    fabric.schedule_link_changes(0);
-    fabric.run_until(10_000_000);
+    fabric.schedule_link_changes(Instant::ZERO);
+    fabric.run_until(Instant::from_ns(10_000_000));
     let mut told = Vec::new();
     while let Some(event) = fabric.poll_control() {
         if let ControlMessage::Link { port, is_up } = event.message {
-            told.push((event.at_ns, event.device_id, port, is_up));
+            told.push((event.at.ns(), event.device_id, port, is_up));
         }
     }
     let (edge, core) = (optical_port(0), optical_port(1));

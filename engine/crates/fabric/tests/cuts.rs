@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, HostMode, World};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Instant;
 use support::*;
 
 const EDGE: u16 = 2;
@@ -32,20 +33,20 @@ fn cut_ms() -> (u64, u64) {
     let fabric = World::new(&scenario, options(HostMode::Simulated));
     let cut = &fabric.faults()[0];
     let since = |ns: u64| (ns - scenario.epoch().ns()) / NS_PER_MS;
-    (since(cut.start_ns), since(cut.end_ns))
+    (since(cut.start.ns()), since(cut.end.ns()))
 }
 
 /// (ms of the run, whether there is light) at each change that the edge sees until the first cut is long over.
 fn light(scenario: &Scenario) -> Vec<(u64, bool)> {
     let mut fabric = World::new(scenario, options(HostMode::Simulated));
     let mut seen = Vec::new();
-    let end_ns = fabric.faults()[0].end_ns + 500 * NS_PER_MS;
-    while fabric.run_until_control(end_ns) {
+    let end_ns = fabric.faults()[0].end.ns() + 500 * NS_PER_MS;
+    while fabric.run_until_control(Instant::from_ns(end_ns)) {
         while let Some(event) = fabric.poll_control() {
             if let (true, ControlMessage::Link { is_up, .. }) =
                 (event.device_id == Device::Edge(EDGE).id(), event.message)
             {
-                seen.push(((event.at_ns - scenario.epoch().ns()) / NS_PER_MS, is_up));
+                seen.push(((event.at.ns() - scenario.epoch().ns()) / NS_PER_MS, is_up));
             }
         }
     }

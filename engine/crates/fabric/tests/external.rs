@@ -6,7 +6,7 @@ use crate::support;
 use slotwise_fabric::{DropCause, HostMode, Invariant, SwitchInput, World, WorldError, kinds};
 use slotwise_p4::{Bits, Output, Port};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{Ethernet, Linecard, OpticalKind, PORT_LINECARD, PORT_OPTICAL_BASE, RingTick};
 use support::*;
 
@@ -54,27 +54,32 @@ impl Outside {
 
     /// Runs until the time given; `answer_ns` says after what time a frame is put out, if it is.
     fn run_until(&mut self, until_ns: u64, mut answer_ns: impl FnMut(&SwitchInput) -> Option<u64>) {
-        while let Some(at_ns) = self.fabric.next_event_at().filter(|at_ns| *at_ns <= until_ns) {
-            self.fabric.run_until(at_ns);
+        while let Some(at) = self.fabric.next_event_at().filter(|at| at.ns() <= until_ns) {
+            self.fabric.run_until(at);
             while let Some(input) = self.fabric.poll_switch_input() {
                 let mut outputs = Collected::default();
                 let pipeline = self.switches.pipeline_mut(input.device_id).unwrap();
-                pipeline.process(Instant::from_ns(at_ns), input.port, &input.frame, &mut outputs);
+                pipeline.process(at, input.port, &input.frame, &mut outputs);
                 let Some(answer_ns) = answer_ns(&input) else {
                     continue;
                 };
                 for (port, frame) in outputs.0 {
-                    let put_out = self
-                        .fabric
-                        .switch_output(at_ns + answer_ns, input.device_id, port, input.id, &frame);
-                    self.longest_ns = self.longest_ns.max(put_out.unwrap().unwrap_or(0));
+                    let put_out = self.fabric.switch_output(
+                        at + Duration::from_ns(answer_ns),
+                        input.device_id,
+                        port,
+                        input.id,
+                        &frame,
+                    );
+                    let latency = put_out.unwrap().unwrap_or_default();
+                    self.longest_ns = self.longest_ns.max(latency.ns());
                 }
             }
         }
     }
 }
 
-fn delivered(fabric: &World, scenario: &Scenario) -> Vec<u64> {
+fn delivered(fabric: &World, scenario: &Scenario) -> Vec<Bytes> {
     let edges = scenario.edges.len() as u16;
     let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
     pairs
@@ -86,7 +91,7 @@ fn delivered(fabric: &World, scenario: &Scenario) -> Vec<u64> {
 fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
     let scenario = star4(TRAFFIC);
     let mut inside = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    inside.run_until(scenario.end().ns());
+    inside.run_until(scenario.end());
     for answer_ns in [0, QUICK_NS, 700_000] {
         let mut outside = Outside::new(&scenario);
         outside.run_until(scenario.end().ns(), |_| Some(answer_ns));
@@ -97,7 +102,7 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
         let (expected, longest_ns) = if answer_ns < scenario.frame.slot.ns() {
             (delivered(&inside, &scenario), answer_ns)
         } else {
-            (vec![0; bytes.len()], 0)
+            (vec![Bytes::ZERO; bytes.len()], 0)
         };
         assert_eq!(bytes, expected, "answers after {answer_ns} ns");
         assert_eq!(outside.longest_ns, longest_ns);
@@ -113,7 +118,7 @@ fn packets_keep_their_birth_through_switches_that_answer_late() {
     let received = outside.fabric.flow_results()[0].received_packets;
     let (_, delay) = outside.fabric.take_flow_delays()[0];
     assert!(received > 0 && delay.packets >= received, "{received} {delay:?}");
-    assert!(delay.sum_ns / delay.packets > 2 * QUICK_NS, "{delay:?}");
+    assert!(delay.sum.ns() / delay.packets > 2 * QUICK_NS, "{delay:?}");
     assert_eq!(outside.longest_ns, QUICK_NS);
 }
 
@@ -157,13 +162,16 @@ fn what_no_switch_should_put_out_changes_nothing() {
     let mut fabric = World::new(&scenario, options(HostMode::External)).with_external_switches();
     let frame = optical_frame(OpticalKind::Data, 1, 2, 2, 1, &[0; 100]);
     assert_eq!(
-        fabric.switch_output(0, 77, 1, 0, &frame),
+        fabric.switch_output(Instant::ZERO, 77, 1, 0, &frame),
         Err(WorldError::UnknownDevice(77))
     );
     for (device, port) in [(CORE, 499), (CORE, 3), (1, 499), (1, PORT_OPTICAL_BASE + 5)] {
-        assert_eq!(fabric.switch_output(0, device, port, 12345, &frame), Ok(None));
+        assert_eq!(
+            fabric.switch_output(Instant::ZERO, device, port, 12345, &frame),
+            Ok(None)
+        );
     }
-    fabric.run_until(1000);
+    fabric.run_until(Instant::from_ns(1000));
     let dropped: u64 = fabric
         .drops()
         .iter()

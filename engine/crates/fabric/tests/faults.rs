@@ -6,6 +6,7 @@ use crate::support;
 use proptest::prelude::*;
 use slotwise_fabric::{DropCause, HostMode, Invariant, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, optical_port};
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::{
     DropReason, ETHERTYPE_LINECARD, Ethernet, FlowControl, FlowOp, LINECARD_VERSION, LineCardKind, Linecard,
     OpticalKind, PORT_LINECARD,
@@ -19,9 +20,11 @@ fn send_packets(fabric: &mut World, scenario: &Scenario) {
     let at_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..PACKETS {
-        fabric.inject_host(at_ns, Device::Edge(1), 1, &frame).unwrap();
+        fabric
+            .inject_host(Instant::from_ns(at_ns), Device::Edge(1), 1, &frame)
+            .unwrap();
     }
-    fabric.run_until(at_ns + 4 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(at_ns + 4 * scenario.frame.length().ns()));
 }
 
 fn only(fabric: &World, broken: Invariant) -> u64 {
@@ -81,7 +84,7 @@ fn light_without_a_connection_is_ungranted() {
     assert_eq!(first.packet.unwrap().dst_edge, 3);
     // T_d brings light to the core at the slot's start by the core's clock.
     let gate_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns() + 7 * 250_000 + 10_000;
-    assert_eq!(first.at_ns, gate_ns);
+    assert_eq!(first.at.ns(), gate_ns);
 }
 
 #[test]
@@ -129,7 +132,7 @@ fn two_inputs_to_one_output_collide() {
     for _ in 0..PACKETS {
         fabric
             .inject_host(
-                scenario.epoch().ns() + 4 * scenario.frame.length().ns(),
+                scenario.epoch() + 4 * scenario.frame.length(),
                 Device::Edge(2),
                 1,
                 &frame,
@@ -156,9 +159,11 @@ fn an_output_carries_one_packet_at_a_time_to_the_nanosecond() {
         let start_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns() + 7 * 250_000 + 10_000;
         for at_ns in [start_ns, start_ns + gap_ns] {
             let sent = packet_out(optical_port(3), &frame);
-            fabric.packet_out(at_ns, Device::Core(0).id(), &sent).unwrap();
+            fabric
+                .packet_out(Instant::from_ns(at_ns), Device::Core(0).id(), &sent)
+                .unwrap();
         }
-        fabric.run_until(start_ns + 2 * scenario.frame.length().ns());
+        fabric.run_until(Instant::from_ns(start_ns + 2 * scenario.frame.length().ns()));
         let place = Place::Fibre {
             from: Device::Core(0),
             to: Device::Edge(3),
@@ -190,19 +195,19 @@ fn light_across_the_end_of_a_slot_is_seen() {
          changes: [{at_ms: 15, core: 0, edge: 1, delay_ns: 85001}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     for _ in 0..4 {
         fabric
             .inject_host(
-                scenario.epoch().ns() + 4 * scenario.frame.length().ns(),
+                scenario.epoch() + 4 * scenario.frame.length(),
                 Device::Edge(1),
                 1,
                 &frame,
             )
             .unwrap();
     }
-    fabric.run_until(scenario.epoch().ns() + 5 * scenario.frame.length().ns());
+    fabric.run_until(scenario.epoch() + 5 * scenario.frame.length());
     // 60.001 us late, the last of four packets of 59.2 us in 240 us ends after the slot.
     let violations = only(&fabric, Invariant::GUARD);
     assert_eq!(violations, 1);
@@ -219,7 +224,9 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
     let packets = 50;
     let send = |fabric: &mut World, at_ns| {
         for _ in 0..packets {
-            fabric.inject_host(at_ns, Device::Edge(edge), 1, &frame).unwrap();
+            fabric
+                .inject_host(Instant::from_ns(at_ns), Device::Edge(edge), 1, &frame)
+                .unwrap();
         }
     };
     let frame_ns = scenario.frame.length().ns();
@@ -227,7 +234,9 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
     send(&mut fabric, frame_start_ns - frame_ns);
     // In the middle of the first slot in which edge 1 sends to edge 3, more packets are in the fibres than before it.
     let slot = schedule.iter().position(|slot| slot[1] == Some(3)).unwrap() as u64;
-    fabric.run_until(frame_start_ns + slot * scenario.frame.slot.ns() + 100_000);
+    fabric.run_until(Instant::from_ns(
+        frame_start_ns + slot * scenario.frame.slot.ns() + 100_000,
+    ));
     let before = received(&mut fabric);
     fabric.set_pipeline(id, edge_program()).unwrap();
     let pipeline = fabric.pipeline_mut(id).unwrap();
@@ -238,9 +247,9 @@ fn a_new_program_numbers_anew_while_packets_of_the_old_one_are_on_their_way() {
             insert(pipeline, "EdgeIngress.slot_schedule", grant);
         }
     }
-    let now_ns = fabric.now();
+    let now_ns = fabric.now().ns();
     send(&mut fabric, now_ns);
-    fabric.run_until(now_ns + 4 * frame_ns);
+    fabric.run_until(Instant::from_ns(now_ns + 4 * frame_ns));
     let after = received(&mut fabric);
     assert!(before > 0 && after > packets, "{before} before, {after} after");
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -253,9 +262,11 @@ fn a_packet_that_arrives_twice_is_seen() {
     let frame = optical_frame(OpticalKind::Data, 1, 3, 3, 77, &[0; 40]);
     let message = packet_out(optical_port(3), &frame);
     for at_ns in [20_000_000, 21_000_000] {
-        fabric.packet_out(at_ns, Device::Core(0).id(), &message).unwrap();
+        fabric
+            .packet_out(Instant::from_ns(at_ns), Device::Core(0).id(), &message)
+            .unwrap();
     }
-    fabric.run_until(30_000_000);
+    fabric.run_until(Instant::from_ns(30_000_000));
     assert_eq!(only(&fabric, Invariant::DUPLICATE), 1);
     assert_eq!(
         fabric.invariants().first(Invariant::DUPLICATE)[0]
@@ -273,7 +284,7 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
          changes: [{at_ms: 15, core: 0, edge: 3, up: false}, {at_ms: 100, core: 0, edge: 3, up: true}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     send_packets(&mut fabric, &scenario);
     let place = Place::Fibre {
         from: Device::Core(0),
@@ -281,10 +292,10 @@ fn a_fibre_that_is_down_carries_nothing_until_it_is_up() {
     };
     assert!(fabric.drops().get(place, DropCause::LinkDown).packets >= PACKETS as u64);
     assert_eq!(received(&mut fabric), 0);
-    fabric.run_until(scenario.epoch().ns() + 110_000_000);
+    fabric.run_until(scenario.epoch() + Duration::from_ns(110_000_000));
     let frame = host_frame(HostId { edge: 1, index: 0 }, HostId { edge: 3, index: 1 }, 1450);
     fabric.inject_host(fabric.now(), Device::Edge(1), 1, &frame).unwrap();
-    fabric.run_until(fabric.now() + 10_000_000);
+    fabric.run_until(fabric.now() + Duration::from_ns(10_000_000));
     assert_eq!(received(&mut fabric), 1);
     assert!(
         fabric.invariants().held(),
@@ -299,7 +310,7 @@ fn an_edge_without_beacons_goes_dark_and_breaks_nothing() {
          changes: [{at_ms: 15, core: 0, edge: 1, loss: 1}, {at_ms: 35, core: 0, edge: 1, loss: 0}]",
     );
     let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     send_packets(&mut fabric, &scenario);
     assert_eq!(received(&mut fabric), PACKETS, "after the fibre's loss is over");
     let drops = fabric.p4_drops(Device::Edge(1)).unwrap();
@@ -336,12 +347,12 @@ fn a_phase_moves_a_cards_slots() {
     let arrivals = |t_d_ns: u64| -> Vec<u64> {
         let mut fabric = star(&scenario, HostMode::External, &rotation(&scenario));
         fabric
-            .packet_out(15_000_000, Device::Edge(1).id(), &set_phase(t_d_ns))
+            .packet_out(Instant::from_ns(15_000_000), Device::Edge(1).id(), &set_phase(t_d_ns))
             .unwrap();
         send_packets(&mut fabric, &scenario);
         assert!(fabric.invariants().held(), "three packets fit a slot even 10 us late");
         std::iter::from_fn(|| fabric.poll_host_output())
-            .map(|output| output.at_ns)
+            .map(|output| output.at.ns())
             .collect()
     };
     let on_time = arrivals(25_000);
@@ -380,12 +391,12 @@ proptest! {
                 bytes[12..14].copy_from_slice(&kind.to_be_bytes());
             }
             let at_ns = 20_000_000;
-            fabric.inject_host(at_ns, Device::Edge(edge), 1 + port % 2, &bytes).unwrap();
-            fabric.packet_out(at_ns, Device::Edge(edge).id(), &packet_out(port, &bytes)).unwrap();
-            fabric.packet_out(at_ns, Device::Edge(edge).id(), &bytes).unwrap();
-            fabric.packet_out(at_ns, Device::Core(0).id(), &packet_out(port, &bytes)).unwrap();
+            fabric.inject_host(Instant::from_ns(at_ns), Device::Edge(edge), 1 + port % 2, &bytes).unwrap();
+            fabric.packet_out(Instant::from_ns(at_ns), Device::Edge(edge).id(), &packet_out(port, &bytes)).unwrap();
+            fabric.packet_out(Instant::from_ns(at_ns), Device::Edge(edge).id(), &bytes).unwrap();
+            fabric.packet_out(Instant::from_ns(at_ns), Device::Core(0).id(), &packet_out(port, &bytes)).unwrap();
         }
-        fabric.run_until(40_000_000);
-        prop_assert_eq!(fabric.now(), 40_000_000);
+        fabric.run_until(Instant::from_ns(40_000_000));
+        prop_assert_eq!(fabric.now(), Instant::from_ns(40_000_000));
     }
 }

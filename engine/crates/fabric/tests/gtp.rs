@@ -5,7 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{FlowUse, SessionUse, World};
 use slotwise_scenario::Scenario;
-use slotwise_units::{Bytes, Rate};
+use slotwise_units::{Bytes, Instant, Rate};
 use support::dumbbell::{dumbbell, network};
 
 const MS: u64 = 1_000_000;
@@ -22,7 +22,10 @@ fn scenario(flows: &str, rest: &str) -> Scenario {
 
 /// What each flow did until then.
 fn run(network: &mut World, until_ms: u64) -> Vec<FlowUse> {
-    assert!(!network.run_until_control(until_ms * MS), "nothing is reported here");
+    assert!(
+        !network.run_until_control(Instant::from_ns(until_ms * MS)),
+        "nothing is reported here"
+    );
     let flows = network.routed_flows().len();
     (0..flows).map(|flow| network.take_flow_use(flow)).collect()
 }
@@ -50,13 +53,13 @@ fn a_session_takes_what_both_its_hosts_grant_and_ends_when_told() {
         let sent_bps = (used.source.packet_bytes - earlier.source.packet_bytes).get() * 8;
         assert!((4_450_000..=4_515_000).contains(&sent_bps), "{sent_bps} b/s");
         assert_eq!((used.sink.lost_packets, used.source.retransmissions), (0, 0));
-        assert_eq!((used.sink.refused, flow.wrong_bytes), (0, 0));
-        assert!(flow.srtt_ns > 20 * MS, "{} ns", flow.srtt_ns);
+        assert_eq!((used.sink.refused, flow.wrong_bytes.get()), (0, 0));
+        assert!(flow.srtt.ns() > 20 * MS, "{} ns", flow.srtt.ns());
         // 52 of 1000 bytes are headers.
-        assert!((4_200_000..4_290_000).contains(&(flow.delivered_bytes * 8)));
+        assert!((4_200_000..4_290_000).contains(&(flow.delivered_bytes.get() * 8)));
     }
     run(&mut network, 4600);
-    assert_eq!(run(&mut network, 5000)[0].delivered_bytes, 0);
+    assert_eq!(run(&mut network, 5000)[0].delivered_bytes.get(), 0);
     assert!(network.invariants().held());
 }
 
@@ -72,7 +75,7 @@ fn sessions_of_one_sink_share_it_and_tcp_lives_in_the_rest() {
     let flows = run(&mut network, 15_000);
     let rates = flows
         .iter()
-        .map(|flow| flow.delivered_bytes * 8 / 10)
+        .map(|flow| flow.delivered_bytes.get() * 8 / 10)
         .collect::<Vec<u64>>();
     for rate in &rates[..4] {
         assert!((1_300_000..1_500_000).contains(rate), "half of 3 Mb/s each: {rates:?}");
@@ -83,7 +86,7 @@ fn sessions_of_one_sink_share_it_and_tcp_lives_in_the_rest() {
     let lost: u64 = sessions(&network).iter().map(|used| used.sink.lost_packets).sum();
     let again: u64 = sessions(&network).iter().map(|used| used.source.retransmissions).sum();
     assert!(lost > 0 && again > 0, "{lost} lost, {again} again");
-    assert!(flows.iter().all(|flow| flow.wrong_bytes == 0));
+    assert!(flows.iter().all(|flow| flow.wrong_bytes.get() == 0));
 }
 
 #[test]
@@ -101,13 +104,13 @@ fn every_byte_comes_once_through_a_link_that_fails() {
     );
     let mut delivered = [0; 2];
     for second in 1..=5 {
-        while network.run_until_control(second * 1000 * MS) {
+        while network.run_until_control(Instant::from_ns(second * 1000 * MS)) {
             while network.poll_control().is_some() {}
         }
         for (sum, flow) in delivered.iter_mut().zip(0..) {
             let used = network.take_flow_use(flow);
-            assert_eq!(used.wrong_bytes, 0);
-            *sum += used.delivered_bytes;
+            assert_eq!(used.wrong_bytes.get(), 0);
+            *sum += used.delivered_bytes.get();
         }
     }
     assert_eq!(delivered, [1_000_000; 2]);

@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, FaultRecord, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Duration;
 use support::members::{drifting_star4, invite_only, join};
 use support::*;
 
@@ -18,7 +19,7 @@ fn scenario(faults: &str) -> Scenario {
 /// Runs all of it under a schedule that stays, with nobody at the other end of control messages.
 fn run(scenario: &Scenario) -> World {
     let mut fabric = star(scenario, HostMode::Simulated, &rotation(scenario));
-    fabric.run_until(scenario.end().ns());
+    fabric.run_until(scenario.end());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric
 }
@@ -35,7 +36,7 @@ fn cut_links_recover_within_frames_and_the_run_repeats() {
     let records = happened(&fabric);
     assert!(records.len() > 15, "{}", records.len());
     for record in &records {
-        let frames = record.recovery_ns().expect("it recovers") / scenario.frame.length().ns();
+        let frames = record.recovery().expect("it recovers") / scenario.frame.length();
         assert!(frames <= 4, "{frames} frames after {record:?}");
         let fibre = Place::Fibre {
             from: Device::Core(0),
@@ -54,10 +55,7 @@ fn control_messages_are_hit_and_data_is_not() {
         let records = happened(&fabric);
         let messages: u64 = records.iter().map(|record| record.messages).sum();
         assert!(messages > 100, "{treatment}: {messages}");
-        assert!(
-            records.iter().all(|record| record.recovered_ns.is_some()),
-            "{treatment}"
-        );
+        assert!(records.iter().all(|record| record.recovered.is_some()), "{treatment}");
         let taken: u64 = fabric
             .drops()
             .iter()
@@ -81,21 +79,21 @@ fn a_switch_that_stops_says_so_and_is_not_well_before_it_is_configured() {
         let scenario = scenario(&format!("  - {{kind: {fault}, every_ms: 700, for_ms: 20}}"));
         let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
         let record = fabric.faults()[0].clone();
-        fabric.run_until(record.start_ns);
+        fabric.run_until(record.start);
         assert!(fabric.pipeline_mut(device.id()).is_none());
-        fabric.run_until(record.end_ns + 100_000_000);
+        fabric.run_until(record.end + Duration::from_ns(100_000_000));
         let mut seen = Vec::new();
         while let Some(event) = fabric.poll_control() {
             if let ControlMessage::Device { is_up } = event.message {
-                seen.push((event.at_ns, event.device_id, is_up));
+                seen.push((event.at.ns(), event.device_id, is_up));
             }
         }
         let expected = [
-            (record.start_ns, device.id(), false),
-            (record.end_ns, device.id(), true),
+            (record.start.ns(), device.id(), false),
+            (record.end.ns(), device.id(), true),
         ];
         assert_eq!(seen, expected);
-        assert_eq!(fabric.faults()[0].recovered_ns, None);
+        assert_eq!(fabric.faults()[0].recovered, None);
         assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     }
 }
@@ -109,13 +107,13 @@ fn a_clock_that_jumps_silences_its_edge_until_it_has_answered_again() {
     invite_only(&mut fabric, &scenario);
     join(&mut fabric, &scenario, 1, 9);
     let record = fabric.faults()[0].clone();
-    fabric.run_until(record.end_ns + 1);
+    fabric.run_until(record.end + Duration::from_ns(1));
     let before = light_of(&fabric, 1);
     assert!(before > 100);
-    fabric.run_until(record.end_ns + 100_000_000);
+    fabric.run_until(record.end + Duration::from_ns(100_000_000));
     assert_eq!(light_of(&fabric, 1), before, "no T_d that was measured before is taken");
     join(&mut fabric, &scenario, 1, 300);
-    fabric.run_until(fabric.now() + 100_000_000);
+    fabric.run_until(fabric.now() + Duration::from_ns(100_000_000));
     assert!(light_of(&fabric, 1) > before + 10);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }

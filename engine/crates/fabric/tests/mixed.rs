@@ -6,6 +6,7 @@ use crate::support;
 use slotwise_fabric::{HostMode, World, kinds};
 use slotwise_p4::{KeyField, TableEntry};
 use slotwise_scenario::{Device, Party, Scenario, group_host_ip};
+use slotwise_units::Duration;
 use support::{call, configure_router, insert, mac_number, rotation, star};
 
 const MIXED: &str = include_str!("../../../../topologies/mixed.yaml");
@@ -70,16 +71,16 @@ fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router(
     let faults = "faults: [{kind: link-cut, every_ms: 100, for_ms: 20}]";
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{faults}"));
     let mut fabric = configured(&scenario);
-    fabric.run_until(scenario.end().ns());
-    let delivered_bytes = |fabric: &mut World| fabric.take_flow_use(0).delivered_bytes;
+    fabric.run_until(scenario.end());
+    let delivered_bytes = |fabric: &mut World| fabric.take_flow_use(0).delivered_bytes.get();
     assert!(delivered_bytes(&mut fabric) > 0, "datagrams cross routers and star");
-    let tcp_bytes: u64 = fabric.flow_results().iter().map(|flow| flow.received_bytes).sum();
+    let tcp_bytes: u64 = fabric.flow_results().iter().map(|flow| flow.received_bytes.get()).sum();
     assert!(tcp_bytes > 0, "streams are there that were to be waited for");
     let of_routers = || fabric.faults().iter().filter(|fault| fault.beside_stars().count() > 0);
     let busy_end_ns = scenario.phase_times(0).1.ns();
-    assert!(of_routers().any(|fault| fault.start_ns > busy_end_ns && fault.happened));
+    assert!(of_routers().any(|fault| fault.start.ns() > busy_end_ns && fault.happened));
     for fault in of_routers() {
-        assert!(fault.recovered_ns.is_some(), "{fault:?}");
+        assert!(fault.recovered.is_some(), "{fault:?}");
     }
     assert!(fabric.invariants().held());
 }
@@ -90,8 +91,8 @@ fn what_crossed_the_star_is_delivered_also_if_the_link_behind_it_is_dark() {
     let changes = "changes: [{at_ms: 0, link: star-west, up: false}]";
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{changes}"));
     let mut fabric = configured(&scenario);
-    fabric.run_until(scenario.epoch().ns() + 500 * MS);
-    assert_eq!(fabric.take_flow_use(0).delivered_bytes, 0, "the link is dark");
+    fabric.run_until(scenario.epoch() + Duration::from_ns(500 * MS));
+    assert_eq!(fabric.take_flow_use(0).delivered_bytes.get(), 0, "the link is dark");
     let packets = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 2).packets;
     assert!(packets > 10, "{packets} crossed the star");
 }

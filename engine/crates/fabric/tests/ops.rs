@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use slotwise_fabric::{DropCause, HostMode, Invariant, OpsOutputUse, OpsTrains, World, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Instant;
 use slotwise_wire::{DropReason, NO_FIBRE, TrainFate};
 use support::ops::{configure_edge, dropped, ops, set_edge_params, set_switch_params, switch_params};
 use support::{bits, ops as written, options};
@@ -105,7 +106,7 @@ fn assert_held(network: &World) {
 fn trains_of_single_packets_cross_and_nothing_is_lost() {
     let flows = udp(0, 2, 10_000_000, "constant") + &udp(2, 1, 10_000_000, "constant");
     let mut network = ops(&triangle("  ram_bytes: 9000", &flows, ""));
-    network.run_until(500 * MS);
+    network.run_until(Instant::from_ns(500 * MS));
     let (drops, trains) = used(&mut network);
     assert_eq!(drops, BTreeMap::new());
     let all = formed(&network, 3);
@@ -122,7 +123,7 @@ fn trains_of_single_packets_cross_and_nothing_is_lost() {
         // Links of 1.7 and 1.2 ms, and each packet's time on a wavelength once, two of hosts.
         let path_ns = if flow < 2 { 1_700_000 } else { 1_200_000 };
         let (least, most) = (path_ns + 12_000 * 3, path_ns + 12_000 * 4 + 20_000);
-        let mean = used.delay_sum_ns / used.packets;
+        let mean = used.delay_sum.ns() / used.packets;
         assert!((least..=most).contains(&mean), "{flow}: {mean}");
     }
     assert_held(&network);
@@ -132,7 +133,7 @@ fn trains_of_single_packets_cross_and_nothing_is_lost() {
 fn contended(of_ops: &str) -> (BTreeMap<DropReason, u64>, [u64; TrainFate::ALL.len()], World) {
     let flows = udp(0, 2, 450_000_000, "poisson") + &udp(1, 2, 450_000_000, "poisson");
     let mut network = ops(&with_edges(TWO_AT_ONE, of_ops, &flows, ""));
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     let (drops, trains) = used(&mut network);
     assert_held(&network);
     (drops, trains, network)
@@ -181,9 +182,9 @@ fn what_a_cut_takes_is_counted_and_the_rest_goes_another_way() {
     let rest = "changes:\n- {at_ms: 50, span: s0-s2, up: false}\n- {at_ms: 100, span: s0-s2, up: true}\n";
     let scenario = triangle("  ram_bytes: 9000\n  max_deflections: 1", &flows, rest);
     let mut network = ops(&scenario);
-    network.run_until(49 * MS);
+    network.run_until(Instant::from_ns(49 * MS));
     let before = formed(&network, 3);
-    network.run_until(90 * MS);
+    network.run_until(Instant::from_ns(90 * MS));
     let dark = dropped(&network, DropCause::LinkDown);
     assert!(dark > 300, "nobody has told the switch: {dark}");
     let during = formed(&network, 3);
@@ -195,13 +196,13 @@ fn what_a_cut_takes_is_counted_and_the_rest_goes_another_way() {
         2,
         &[0, u64::from(NO_FIBRE), u64::from(NO_FIBRE), u64::from(NO_FIBRE)],
     );
-    network.run_until(99 * MS);
+    network.run_until(Instant::from_ns(99 * MS));
     let after = formed(&network, 3);
     assert!(
         after.lost - during.lost < 200 && after.delivered > during.delivered,
         "{after:?}"
     );
-    network.run_until(200 * MS);
+    network.run_until(Instant::from_ns(200 * MS));
     assert_held(&network);
 }
 
@@ -220,7 +221,7 @@ fn each_check_can_fail() {
         wrong[7] *= 10;
         set_switch_params(&mut network, switch, &wrong);
     }
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     assert!(count(&network, Invariant::RAM) > 0);
     assert_eq!(count(&network, Invariant::LANE), 0);
 
@@ -233,32 +234,32 @@ fn each_check_can_fail() {
         set_switch_params(&mut network, number, &wrong);
         set_edge_params(&mut network, number, less, 0);
     }
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     assert!(count(&network, Invariant::LANE) > 0);
 
     // An edge numbers its trains again.
     let mut network = ops(&scenario);
-    network.run_until(10 * MS);
+    network.run_until(Instant::from_ns(10 * MS));
     let edge = network.pipeline_mut(Device::OpsEdge(0).id()).unwrap();
     edge.register_write("train_numbers", 0, &bits(0)[4..]).unwrap();
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     assert!(count(&network, Invariant::DUPLICATE) > 0);
 
     // A new program may.
     let mut network = ops(&scenario);
-    network.run_until(10 * MS);
+    network.run_until(Instant::from_ns(10 * MS));
     configure_edge(&mut network, &scenario, parts, 0);
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     assert_held(&network);
 
     // A switch has no ways, and forgets that it has dropped.
     let mut network = ops(&scenario);
     written::modify_route(&mut network, 0, 2, &[u64::from(NO_FIBRE); 4]);
-    network.run_until(10 * MS);
+    network.run_until(Instant::from_ns(10 * MS));
     let (drops, _) = used(&mut network);
     assert!(drops[&DropReason::NoRoute] > 0);
     assert_held(&network);
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     let switch = network.pipeline_mut(Device::Switch(0).id()).unwrap();
     switch
         .counter_write("OpsIngress.drops", DropReason::NoRoute as usize, 0, 0)
@@ -268,7 +269,7 @@ fn each_check_can_fail() {
 
     // A switch counts a drop of what went on.
     let mut network = ops(&scenario);
-    network.run_until(10 * MS);
+    network.run_until(Instant::from_ns(10 * MS));
     used(&mut network);
     let switch = network.pipeline_mut(Device::Switch(0).id()).unwrap();
     switch
@@ -279,11 +280,13 @@ fn each_check_can_fail() {
 
     // What it refuses of a controller came in no light.
     let mut network = ops(&scenario);
-    network.run_until(10 * MS);
+    network.run_until(Instant::from_ns(10 * MS));
     used(&mut network);
     // Too short for its header.
-    network.packet_out(11 * MS, Device::Switch(0).id(), &[0]).unwrap();
-    network.run_until(12 * MS);
+    network
+        .packet_out(Instant::from_ns(11 * MS), Device::Switch(0).id(), &[0])
+        .unwrap();
+    network.run_until(Instant::from_ns(12 * MS));
     assert_eq!(used(&mut network).0[&DropReason::Truncated], 1);
     assert_held(&network);
 
@@ -292,7 +295,7 @@ fn each_check_can_fail() {
     let own = [2, u64::from(NO_FIBRE), u64::from(NO_FIBRE), u64::from(NO_FIBRE)];
     written::modify_route(&mut network, 0, 2, &[0, own[1], own[2], own[3]]);
     written::modify_route(&mut network, 1, 2, &own);
-    network.run_until(20 * MS);
+    network.run_until(Instant::from_ns(20 * MS));
     assert!(count(&network, Invariant::ASTRAY) > 0);
 }
 
@@ -315,7 +318,7 @@ fn switches_outside_are_not_checked_for_what_only_those_inside_can_be() {
 /// A run of flows that stop at 50 ms, until nothing is under way any more.
 fn stopped(flows: &str) -> World {
     let mut network = ops(&triangle("  ram_bytes: 9000", flows, ""));
-    network.run_until(300 * MS);
+    network.run_until(Instant::from_ns(300 * MS));
     assert_held(&network);
     assert_eq!(dropped(&network, DropCause::NotForHost), 0);
     assert_eq!(formed(&network, 3).under_way, 0);
@@ -350,7 +353,7 @@ fn what_is_under_way_of_flows_that_stopped_is_not_astray() {
 fn nsfnet_carries_tcp_and_datagrams() {
     let scenario = Scenario::parse(include_bytes!("../../../../topologies/nsfnet.yaml")).unwrap();
     let mut network = ops(&scenario);
-    network.run_until(150 * MS);
+    network.run_until(Instant::from_ns(150 * MS));
     let (drops, trains) = used(&mut network);
     let all = formed(&network, 14);
     // 2.385 fibres between switches on average, and one to an edge.

@@ -7,6 +7,7 @@ use crate::support;
 use slotwise_fabric::World;
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::Scenario;
+use slotwise_units::Instant;
 use support::ops::ops;
 
 const SECOND: u64 = 1_000_000_000;
@@ -89,11 +90,11 @@ flows:
 
 /// Rates of all pairs up to `until_s` from the last call on, as parts of the capacity.
 fn rates(network: &mut World, pairs: usize, until_s: u64) -> Vec<f64> {
-    let from_ns = network.now();
-    network.run_until(until_s * SECOND);
+    let from_ns = network.now().ns();
+    network.run_until(Instant::from_ns(until_s * SECOND));
     let lasted = (until_s * SECOND - from_ns) as f64 / SECOND as f64;
     (0..pairs)
-        .map(|flow| network.take_flow_use(flow).delivered_bytes as f64 * 8.0 / lasted / CAPACITY_BPS as f64)
+        .map(|flow| network.take_flow_use(flow).delivered_bytes.get() as f64 * 8.0 / lasted / CAPACITY_BPS as f64)
         .collect()
 }
 

@@ -3,8 +3,9 @@
 
 use crate::support;
 
-use slotwise_fabric::{DropCause, Invariant, OpsOutputUse, OpsTrains, Place, TrainUse, World, kinds};
+use slotwise_fabric::{BurstUse, DropCause, Invariant, OpsOutputUse, OpsTrains, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Instant;
 use slotwise_wire::{
     DropReason, ETHERTYPE_IPV4, ETHERTYPE_OPTICAL, Ethernet, LABEL_VERSION, Label, OPTICAL_VERSION, Optical,
     PORT_OPTICAL_BASE, TrainPart,
@@ -83,10 +84,10 @@ fn tcp(name: &str) -> String {
 }
 
 /// What the first edge's outputs did: S and D.
-fn used(network: &mut World) -> [TrainUse; 2] {
+fn used(network: &mut World) -> [BurstUse; 2] {
     let outputs = network.of_kind::<kinds::Ops>().unwrap().outputs();
     let of_edge = (0..outputs.len()).filter(|output| outputs[*output].from.0 == Device::OpsEdge(0));
-    let used: Vec<TrainUse> = of_edge
+    let used: Vec<BurstUse> = of_edge
         .collect::<Vec<usize>>()
         .into_iter()
         .map(
@@ -112,7 +113,9 @@ fn assert_held(network: &World) {
 }
 
 fn delivered(network: &mut World, flows: impl Iterator<Item = usize>) -> u64 {
-    flows.map(|flow| network.take_flow_use(flow).delivered_bytes).sum()
+    flows
+        .map(|flow| network.take_flow_use(flow).delivered_bytes.get())
+        .sum()
 }
 
 #[test]
@@ -120,16 +123,16 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
     // 120 Mb/s for links of 100.
     for scheme in ["none", "full", "class", "flow"] {
         let mut network = TwoLinks::new(scheme, udp("u", 12_000_000, 0)).network();
-        network.run_until(SECOND);
+        network.run_until(Instant::from_ns(SECOND));
         let [first, second] = used(&mut network);
         let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
         assert_explained(&trains);
         assert!(
-            second.sent_trains > 0 && first.sent_bytes > second.sent_bytes,
+            second.sent_bursts > 0 && first.sent_bytes > second.sent_bytes,
             "{scheme}: {first:?} {second:?}"
         );
-        assert!(first.most_trains <= 2 && second.most_trains <= 2, "{scheme}");
-        let share = trains.lost_by_links as f64 / second.sent_trains as f64;
+        assert!(first.most_bursts <= 2 && second.most_bursts <= 2, "{scheme}");
+        let share = trains.lost_by_links as f64 / second.sent_bursts as f64;
         assert!((0.1..0.3).contains(&share), "{scheme}: {share}");
         assert_eq!(trains.lost, trains.lost_by_links, "{scheme}");
         let per_lost = trains.packets_lost_by_links as f64 / trains.lost as f64;
@@ -143,7 +146,7 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
             // Ten packets a ms: eight are closed by the size of 12,500 bytes, the rest by time.
             _ => assert!((5.0..8.4).contains(&per_train), "{per_train}"),
         }
-        assert!(trains.most_bytes <= 12_500, "{scheme}: {trains:?}");
+        assert!(trains.most_bytes.get() <= 12_500, "{scheme}: {trains:?}");
         assert_held(&network);
     }
 }
@@ -152,7 +155,7 @@ fn what_finds_no_room_at_the_first_link_takes_the_second_and_some_of_it_is_lost_
 fn tcp_gets_through_in_every_scheme() {
     for scheme in ["none", "full", "class", "flow"] {
         let mut network = TwoLinks::new(scheme, tcp("t") + &udp("u", 5_000_000, 0)).network();
-        network.run_until(4 * SECOND);
+        network.run_until(Instant::from_ns(4 * SECOND));
         let [first, _] = used(&mut network);
         assert!(
             (1..first.sent_frames).contains(&first.sent_tcp_frames),
@@ -163,7 +166,7 @@ fn tcp_gets_through_in_every_scheme() {
             bytes > 5_000_000,
             "{scheme}: {bytes} of some 25 MB that UDP leaves of S"
         );
-        let wrong: u64 = (0..20).map(|flow| network.take_flow_use(flow).wrong_bytes).sum();
+        let wrong: u64 = (0..20).map(|flow| network.take_flow_use(flow).wrong_bytes.get()).sum();
         assert_eq!(wrong, 0);
         assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(0));
         assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(1));
@@ -175,7 +178,7 @@ fn tcp_gets_through_in_every_scheme() {
 fn both_links_full_is_a_loss_with_a_reason() {
     for scheme in ["none", "full"] {
         let mut network = TwoLinks::new(scheme, udp("u", 25_000_000, 0)).network();
-        network.run_until(SECOND / 2);
+        network.run_until(Instant::from_ns(SECOND / 2));
         let reasons = network.p4_drops(Device::OpsEdge(0)).unwrap();
         let full = reasons
             .iter()
@@ -206,7 +209,7 @@ fn more_trains_than_may_wait_are_seen() {
         pipeline
             .table_set_default("EdgeIngress.ingress_params", Some(wrong))
             .unwrap();
-        network.run_until(SECOND / 10);
+        network.run_until(Instant::from_ns(SECOND / 10));
         assert!(network.invariants().count(Invariant::INGRESS) > 0, "{scheme}");
     }
 }
@@ -221,7 +224,7 @@ fn classes_share_a_link_by_weight() {
         ..TwoLinks::new("class", flows)
     };
     let mut network = two.network();
-    network.run_until(2 * SECOND);
+    network.run_until(Instant::from_ns(2 * SECOND));
     let (a, b) = (delivered(&mut network, 0..10), delivered(&mut network, 10..20));
     let ratio = a as f64 / b as f64;
     assert!((3.5..4.5).contains(&ratio), "0.4 to 0.1: {ratio}");
@@ -238,7 +241,7 @@ fn packets_in_order_again_are_not_sent_again() {
             ..TwoLinks::new("none", tcp("t") + &udp("u", 7_000_000, 0))
         };
         let mut network = two.network();
-        network.run_until(3 * SECOND);
+        network.run_until(Instant::from_ns(3 * SECOND));
         let again: u64 = (0..10).map(|flow| network.take_flow_use(flow).retransmissions).sum();
         let held = network.of_kind::<kinds::Ops>().unwrap().trains(1).resequenced;
         assert_held(&network);
@@ -259,12 +262,12 @@ fn a_dark_link_loses_what_waits_and_is_used_again() {
         ..TwoLinks::new("full", String::new())
     };
     let mut network = two.network();
-    network.run_until(150 * MS);
+    network.run_until(Instant::from_ns(150 * MS));
     let dark = dropped(&network, DropCause::LinkDown);
     assert!(dark > 100, "nobody has told P4: {dark}");
-    network.run_until(250 * MS);
+    network.run_until(Instant::from_ns(250 * MS));
     used(&mut network);
-    network.run_until(SECOND);
+    network.run_until(Instant::from_ns(SECOND));
     let [first, _] = used(&mut network);
     assert!(first.sent_bytes.get() > 7_000_000, "{first:?}");
     assert_explained(&network.of_kind::<kinds::Ops>().unwrap().trains(0));
@@ -276,10 +279,10 @@ fn a_new_program_begins_anew() {
     let two = TwoLinks::new("class", udp("u", 11_000_000, 0));
     let (scenario, mut network) = (two.scenario(), two.network());
     for turn in 1..20 {
-        network.run_until(turn * 7 * MS);
+        network.run_until(Instant::from_ns(turn * 7 * MS));
         configure_edge(&mut network, &scenario, scenario.ops.as_ref().unwrap(), 0);
     }
-    network.run_until(SECOND);
+    network.run_until(Instant::from_ns(SECOND));
     let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert!(trains.delivered > 500, "{trains:?}");
     assert_explained(&trains);
@@ -319,7 +322,7 @@ flows:
 fn switches_take_trains_whole_or_not_at_all() {
     let scenario = row("");
     let mut network = ops(&scenario);
-    network.run_until(SECOND / 2);
+    network.run_until(Instant::from_ns(SECOND / 2));
     let mut drops = 0;
     for switch in 0..3 {
         let used = network
@@ -359,7 +362,7 @@ fn a_train_of_which_a_switch_drops_a_part_is_seen() {
     let mut wrong = switch_params(parts, scenario.routed.packet_bytes);
     wrong[5] = 0;
     set_switch_params(&mut network, 1, &wrong);
-    network.run_until(SECOND / 10);
+    network.run_until(Instant::from_ns(SECOND / 10));
     assert!(
         network.invariants().count(Invariant::SPLIT) > 0,
         "{:?}",
@@ -370,11 +373,11 @@ fn a_train_of_which_a_switch_drops_a_part_is_seen() {
 #[test]
 fn a_train_made_twice_is_seen() {
     let mut network = ops(&row(""));
-    network.run_until(SECOND / 10);
+    network.run_until(Instant::from_ns(SECOND / 10));
     assert_held(&network);
     let edge = network.pipeline_mut(Device::OpsEdge(0).id()).unwrap();
     edge.register_write("train_numbers", 0, &bits(0)[4..]).unwrap();
-    network.run_until(SECOND / 5);
+    network.run_until(Instant::from_ns(SECOND / 5));
     assert!(network.invariants().count(Invariant::DUPLICATE) > 0);
 }
 
@@ -418,7 +421,7 @@ fn what_a_controller_sends_into_a_wavelength_is_no_train_however_it_looks() {
     }
     for scenario in [row(""), each_packet] {
         let mut network = ops(&scenario);
-        network.run_until(SECOND / 10);
+        network.run_until(Instant::from_ns(SECOND / 10));
         let next = network.of_kind::<kinds::Ops>().unwrap().trains(0).formed as u32 + 1;
         let forged = [
             as_of_edge(Some(next), TrainPart::Only),
@@ -428,9 +431,11 @@ fn what_a_controller_sends_into_a_wavelength_is_no_train_however_it_looks() {
         let edge = Device::OpsEdge(0);
         for frame in &forged {
             let told = packet_out(PORT_OPTICAL_BASE, frame);
-            network.packet_out(SECOND / 10, edge.id(), &told).unwrap();
+            network
+                .packet_out(Instant::from_ns(SECOND / 10), edge.id(), &told)
+                .unwrap();
         }
-        network.run_until(SECOND / 5);
+        network.run_until(Instant::from_ns(SECOND / 5));
         let place = Place::Port {
             device: edge,
             port: PORT_OPTICAL_BASE,
@@ -449,11 +454,11 @@ fn a_buffer_that_is_full_loses_packets_and_trains_stay_as_long_as_they_were() {
         ..TwoLinks::new("full", udp("u", 40_000_000, 0))
     };
     let mut network = text.network();
-    network.run_until(SECOND / 5);
+    network.run_until(Instant::from_ns(SECOND / 5));
     let lost = dropped(&network, DropCause::QueueFull);
     assert!(lost > 1000, "{lost}");
     let before = network.of_kind::<kinds::Ops>().unwrap().trains(0);
-    network.run_until(SECOND / 2);
+    network.run_until(Instant::from_ns(SECOND / 2));
     let after = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     let length = |packets: u64, trains: u64| packets as f64 / trains as f64;
     let early = length(before.packets, before.formed);

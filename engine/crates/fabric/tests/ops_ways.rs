@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{FlowTrains, World, kinds};
 use slotwise_scenario::Scenario;
+use slotwise_units::Instant;
 use support::ops::ops;
 
 const MS: u64 = 1_000_000;
@@ -45,18 +46,18 @@ fn trains_of_the_second_link_are_deflected_and_take_as_much_longer_as_it_draws()
     let rest = "aggregation: {scheme: full, interval_ns: 1000000}\n  ingress: {bytes: 4000000, bursts: 2}";
     let flows = "- {name: u, from: s, to: d, udp: {rate_bps: 35000000, process: poisson}}\n";
     let mut network = two_edges(links, rest, flows);
-    network.run_until(3 * SECOND);
+    network.run_until(Instant::from_ns(3 * SECOND));
     let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert_eq!(trains.straight.trains + trains.deflected.trains, trains.delivered);
     assert_eq!(
-        trains.straight.sum_ns,
+        trains.straight.sum.ns(),
         trains.straight.trains * 5 * MS,
         "S has its delay"
     );
     assert_eq!(trains.deflected_lost, trains.lost, "S loses nothing");
     let share = trains.deflected_lost as f64 / (trains.deflected_lost + trains.deflected.trains) as f64;
     assert!((0.15..0.25).contains(&share), "{share} of {trains:?}");
-    let mean_ms = trains.deflected.sum_ns as f64 / trains.deflected.trains as f64 / MS as f64;
+    let mean_ms = trains.deflected.sum.ns() as f64 / trains.deflected.trains as f64 / MS as f64;
     assert!((24.5..25.5).contains(&mean_ms), "{mean_ms}");
     assert_eq!(network.of_kind::<kinds::Ops>().unwrap().trains(1).formed, 0);
 }
@@ -90,7 +91,7 @@ flows:
 - {name: bc, from: b, to: c, udp: {rate_bps: 60000000, process: poisson}}
 ",
     );
-    network.run_until(2 * SECOND);
+    network.run_until(Instant::from_ns(2 * SECOND));
     let trains = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     assert!(
         trains.deflected.trains > 100 && trains.straight.trains > 1000,
@@ -98,8 +99,8 @@ flows:
     );
     assert_eq!(trains.straight.trains + trains.deflected.trains, trains.delivered);
     // Through the program of the edge and of the controller no time passes.
-    assert_eq!(trains.straight.sum_ns, trains.straight.trains * 2_200_000);
-    assert_eq!(trains.deflected.sum_ns, trains.deflected.trains * 6_200_000);
+    assert_eq!(trains.straight.sum.ns(), trains.straight.trains * 2_200_000);
+    assert_eq!(trains.deflected.sum.ns(), trains.deflected.trains * 6_200_000);
     assert!(trains.deflected_lost <= trains.lost);
 }
 
@@ -108,7 +109,7 @@ fn one_flow(rest: &str) -> (FlowTrains, u64, u64) {
     let link = "{between: [r0, r1], delay_ns: 10000000, loss: [0.01, 0]}";
     let flow = format!("- {{name: t, from: s, to: d, {RENO}}}\n");
     let mut network = two_edges(link, rest, &flow);
-    network.run_until(20 * SECOND);
+    network.run_until(Instant::from_ns(20 * SECOND));
     let order: Vec<_> = (0..4).map(|flow| network.take_order_use(flow).unwrap()).collect();
     let sum = |of: fn(&FlowTrains) -> u64| order.iter().map(|order| of(&order.trains)).sum();
     let flows = FlowTrains {
@@ -152,7 +153,7 @@ fn a_flow_counts_a_deflected_train_once_and_only_what_comes() {
         "- {{name: t, from: s, to: d, {RENO}}}\n- {{name: u, from: s, to: d, udp: {{rate_bps: 10000000, process: poisson}}}}\n"
     );
     let mut network = two_edges(links, rest, &flow);
-    network.run_until(5 * SECOND);
+    network.run_until(Instant::from_ns(5 * SECOND));
     let all = network.of_kind::<kinds::Ops>().unwrap().trains(0);
     let order: Vec<_> = (0..4).map(|flow| network.take_order_use(flow).unwrap()).collect();
     let (mut deflected, mut packets) = (0, 0);

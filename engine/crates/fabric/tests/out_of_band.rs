@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, HostMode, World, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Instant;
 use slotwise_wire::{
     Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_LINECARD, PORT_SELF, PacketIn,
 };
@@ -46,7 +47,7 @@ fn slot_based() -> (Scenario, World) {
 /// Runs to `until_ns` and hands on the beacons of frames that `hands_on` says; gives the devices that asked.
 fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec<(u64, u16)> {
     let mut asked = Vec::new();
-    while fabric.run_until_control(until_ns) {
+    while fabric.run_until_control(Instant::from_ns(until_ns)) {
         while let Some(event) = fabric.poll_control() {
             let ControlMessage::Packet(message) = event.message else {
                 continue;
@@ -62,8 +63,10 @@ fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec
             let beacon = Commit::decode(&frame[Ethernet::SIZE + Optical::SIZE + Check::SIZE..]).unwrap();
             if hands_on(beacon.frame) {
                 let slave = Device::Edge(optical.dst_edge).id();
-                let at_ns = event.at_ns + 2 * LATENCY_NS;
-                fabric.packet_out(at_ns, slave, &packet_out(PORT_SELF, frame)).unwrap();
+                let at_ns = event.at.ns() + 2 * LATENCY_NS;
+                fabric
+                    .packet_out(Instant::from_ns(at_ns), slave, &packet_out(PORT_SELF, frame))
+                    .unwrap();
             }
         }
     }
@@ -95,8 +98,10 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     let (scenario, mut fabric) = slot_based();
     run(&mut fabric, scenario.end().ns() / 2, |_| true);
     write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
-    let now_ns = fabric.now();
-    fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
+    let now_ns = fabric.now().ns();
+    fabric
+        .packet_out(Instant::from_ns(now_ns), Device::Edge(0).id(), &commit(1, 0))
+        .unwrap();
     run(&mut fabric, scenario.end().ns(), |_| true);
     assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets > 100);
     assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets > 100);
@@ -110,8 +115,10 @@ fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
     let last_frame = (scenario.end().ns() / slot_ns / 2) as u32;
     run(&mut fabric, scenario.end().ns() / 2, |frame| frame < last_frame);
     write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
-    let now_ns = fabric.now();
-    fabric.packet_out(now_ns, Device::Edge(0).id(), &commit(1, 0)).unwrap();
+    let now_ns = fabric.now().ns();
+    fabric
+        .packet_out(Instant::from_ns(now_ns), Device::Edge(0).id(), &commit(1, 0))
+        .unwrap();
     run(&mut fabric, now_ns + 4 * slot_ns, |frame| frame < last_frame);
     let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets;
     run(&mut fabric, scenario.end().ns(), |frame| frame < last_frame);
@@ -125,7 +132,7 @@ fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
 fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
     let (scenario, mut fabric) = slot_based();
     run(&mut fabric, scenario.end().ns() / 2, |_| true);
-    let frame = ((fabric.now() - scenario.epoch().ns()) / scenario.frame.slot.ns()) as u32;
+    let frame = ((fabric.now() - scenario.epoch()) / scenario.frame.slot) as u32;
     let forge = |src_edge, frame| {
         let beacon = Commit {
             frame,
@@ -143,7 +150,7 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
         );
         to_self(&message)
     };
-    let now_ns = fabric.now();
+    let now_ns = fabric.now().ns();
     for (src_edge, frame, reason) in [
         (0, frame - 10, DropReason::Stale),
         (0, frame + 10, DropReason::BadField),
@@ -151,7 +158,7 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
     ] {
         let before = dropped(&fabric, 1, reason);
         fabric
-            .packet_out(now_ns, Device::Edge(1).id(), &forge(src_edge, frame))
+            .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &forge(src_edge, frame))
             .unwrap();
         run(&mut fabric, now_ns, |_| true);
         assert_eq!(dropped(&fabric, 1, reason), before + 1, "{reason:?}");

@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{DropCause, Place, World, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::Duration;
 use slotwise_wire::{Fault, FaultCode, OpticalKind};
 use support::members::*;
 use support::*;
@@ -33,7 +34,7 @@ fn scenario() -> Scenario {
 
 /// Faults of the edge that reach the controller by `end_ms`: code, flags.
 fn faults(fabric: &mut World, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)> {
-    fabric.run_until(scenario.epoch().ns() + end_ms * NS_PER_MS);
+    fabric.run_until(scenario.epoch() + Duration::from_ns(end_ms * NS_PER_MS));
     let messages = std::iter::from_fn(|| next_message(fabric));
     messages
         .filter(|message| message.optical.kind == u8::from(OpticalKind::Fault))
@@ -62,7 +63,7 @@ fn dark(fabric: &World) -> u64 {
 fn light_that_gets_weak_is_reported_before_it_is_lost() {
     let scenario = scenario();
     let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     for edge in 1..4 {
         join(&mut fabric, &scenario, edge, u32::from(edge));
     }
@@ -72,7 +73,7 @@ fn light_that_gets_weak_is_reported_before_it_is_lost() {
     assert_eq!(faults(&mut fabric, &scenario, 2199), [(power, 0)]);
     assert_eq!(dark(&fabric), 0, "it goes on");
     fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
-    fabric.run_until(fabric.now() + scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + scenario.frame.length());
     let slots = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[usize::from(EDGE)]
         .2
         .slots;
@@ -95,7 +96,7 @@ fn light_that_gets_weak_is_reported_before_it_is_lost() {
 fn an_edge_that_joins_by_weak_light_says_so() {
     let scenario = scenario();
     let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     faults(&mut fabric, &scenario, 2100);
     let session = 7;
     invite(&mut fabric, &scenario, EDGE, session);

@@ -5,7 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, HostMode, World, kinds};
 use slotwise_scenario::{Device, Scenario};
-use slotwise_units::Rate;
+use slotwise_units::{Instant, Rate};
 use slotwise_wire::{
     AddLimit, AddLimits, Check, ETHERTYPE_LINECARD, Ethernet, FAIRNESS_ENTRIES, LINECARD_VERSION, LineCardKind,
     Linecard, NO_LIMIT, PORT_LINECARD, PORT_RING_EAST, PacketIn, REPORT_SOURCES, ReportSource, Ring, RingReport,
@@ -64,9 +64,9 @@ fn delivered(network: &mut World, from_ms: u64, to_ms: u64) -> Vec<(String, f64)
             })
             .collect()
     };
-    network.run_until(from_ms * MS);
+    network.run_until(Instant::from_ns(from_ms * MS));
     take(network);
-    network.run_until(to_ms * MS);
+    network.run_until(Instant::from_ns(to_ms * MS));
     let mut rates: Vec<(String, f64)> = Vec::new();
     for (group, packets) in take(network) {
         let bps = (packets * FRAME * 8) as f64 * 1e3 / (to_ms - from_ms) as f64;
@@ -204,9 +204,9 @@ fn a_dark_span_loses_what_comes_to_it_and_both_stations_tell() {
     let changes = "changes:\n- {at_ms: 200, span: n1-n2, up: false}\n- {at_ms: 400, span: n1-n2, up: true}\n";
     let mut network = ring(&scenario("", &flows, changes), HostMode::Simulated);
     let mut told = Vec::new();
-    while network.run_until_control(1000 * MS) {
+    while network.run_until_control(Instant::from_ns(1000 * MS)) {
         while let Some(event) = network.poll_control() {
-            told.push((event.at_ns / MS, event.device_id));
+            told.push((event.at.ns() / MS, event.device_id));
         }
     }
     assert_eq!(told, [(200, 3002), (200, 3003), (400, 3002), (400, 3003)]);
@@ -226,7 +226,7 @@ fn a_message_that_a_newer_one_replaced_is_no_lost_packet() {
     let mut scenario = scenario(of_ring, &(flows + &udp("back", 4, 0, 9_000_000)), "");
     scenario.ring.as_mut().unwrap().rate = Rate::from_bps(10_000_000);
     let mut network = ring(&scenario, HostMode::Simulated);
-    network.run_until(500 * MS);
+    network.run_until(Instant::from_ns(500 * MS));
     let outdated = network
         .drops()
         .iter()
@@ -279,21 +279,23 @@ fn a_card_that_is_told_outside_of_a_tick_ticks_on() {
     let flows = udp("f", 0, 2, 20_000_000);
     let mut network = ring(&scenario("", &flows, ""), HostMode::Simulated);
     let passes = |network: &mut World, from_ms: u64, to_ms: u64| {
-        network.run_until(from_ms * MS);
+        network.run_until(Instant::from_ns(from_ms * MS));
         let before = network.p4_passes();
-        network.run_until(to_ms * MS);
+        network.run_until(Instant::from_ns(to_ms * MS));
         network.p4_passes() - before
     };
     let before = passes(&mut network, 100, 200);
     let station = Device::Station(0).id();
     for at_ms in 200..204 {
         let told = packet_out(PORT_LINECARD, &add_limits(50_000, 3));
-        network.packet_out(at_ms * MS + 30_000, station, &told).unwrap();
+        network
+            .packet_out(Instant::from_ns(at_ms * MS + 30_000), station, &told)
+            .unwrap();
     }
     let after = passes(&mut network, 300, 400);
     // 1000 ticks of each of ten cards are most of it.
     assert!(after.abs_diff(before) < 100, "{before} passes, then {after}");
-    network.run_until(401 * MS);
+    network.run_until(Instant::from_ns(401 * MS));
     assert!(
         network
             .of_kind::<kinds::Ring>()
@@ -388,7 +390,7 @@ fn adaptive_rates_do_not_depend_on_who_sends_a_packet_now_and_then() {
 fn reports_know_who_sends_a_packet_now_and_then() {
     let mut network = ring(&greedy_beside(7, 20, "controller", ""), HostMode::Simulated);
     let mut reports = 0;
-    while network.run_until_control(300 * MS) {
+    while network.run_until_control(Instant::from_ns(300 * MS)) {
         while let Some(event) = network.poll_control() {
             let ControlMessage::Packet(frame) = event.message else {
                 continue;
@@ -402,7 +404,7 @@ fn reports_know_who_sends_a_packet_now_and_then() {
                 })
                 .collect();
             // Of the next to last station, which has all on its link, once a window was measured after each one's first packet.
-            if event.device_id == Device::Station(7).id() && event.at_ns > 60 * MS {
+            if event.device_id == Device::Station(7).id() && event.at.ns() > 60 * MS {
                 reports += 1;
                 assert!(rates[0] > 5_000_000, "{rates:?}");
                 // 94 bytes in a window of 10 ms, which was the last one or will be this one.

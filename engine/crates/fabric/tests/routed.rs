@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, FifoUse, FlowUse, HostMode, Place, World, WorldOptions, kinds};
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::{Duration, Instant};
 use support::dumbbell::{configure, configured, dumbbell, network};
 use support::mac_number;
 
@@ -16,7 +17,10 @@ fn run(scenario: &Scenario, seed: u64) -> Vec<(FifoUse, Vec<FlowUse>)> {
     let seconds = scenario.duration_ms() / 1000;
     let samples = (1..=seconds)
         .map(|second| {
-            assert!(!network.run_until_control(second * 1000 * MS), "nothing has XCP here");
+            assert!(
+                !network.run_until_control(Instant::from_ns(second * 1000 * MS)),
+                "nothing has XCP here"
+            );
             let link = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
             let flows = network.routed_flows().len();
             (link, (0..flows).map(|flow| network.take_flow_use(flow)).collect())
@@ -35,17 +39,17 @@ fn tcp_fills_a_bottleneck_through_p4_routers() {
         assert!((0.9..=1.001).contains(&utilization), "second {second}: {utilization}");
         assert!(link.most_packets <= 20);
         for flow in flows {
-            assert_eq!(flow.wrong_bytes, 0);
+            assert_eq!(flow.wrong_bytes.get(), 0);
             // Headers of 40 bytes at each of three serializations, two of 80 us and one of 800 us.
-            assert!(flow.delay_sum_ns / flow.packets > 10 * MS + 960_000);
-            assert!(flow.delay_max_ns <= 10 * MS + 960_000 + 20 * 800_000 + 2 * MS);
-            assert!(flow.srtt_ns > 20 * MS && flow.window_bytes > flow.mss_bytes);
+            assert!(flow.delay_sum.ns() / flow.packets > 10 * MS + 960_000);
+            assert!(flow.delay_max.ns() <= 10 * MS + 960_000 + 20 * 800_000 + 2 * MS);
+            assert!(flow.srtt.ns() > 20 * MS && flow.window.get() > flow.mss.get());
         }
     }
     let delivered: u64 = samples
         .iter()
         .flat_map(|(_, flows)| flows)
-        .map(|flow| flow.delivered_bytes)
+        .map(|flow| flow.delivered_bytes.get())
         .sum();
     assert!(delivered * 8 < 10_000_000 * 5, "{delivered} bytes in 5 s");
     assert!(
@@ -71,7 +75,7 @@ fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
     let samples = run(&scenario, 3);
     let sent_bps: Vec<u64> = samples.iter().map(|(link, _)| link.sent_bytes.get() * 8).collect();
     assert!(sent_bps[2] <= 5_010_000, "{sent_bps:?}");
-    let delay_ns = |second: usize| samples[second].1[0].delay_sum_ns / samples[second].1[0].packets;
+    let delay_ns = |second: usize| samples[second].1[0].delay_sum.ns() / samples[second].1[0].packets;
     assert!(
         delay_ns(4) > 110 * MS && delay_ns(2) < 60 * MS,
         "{} and {} ns",
@@ -80,7 +84,10 @@ fn a_sized_flow_ends_and_changes_of_a_link_take_effect() {
     );
 
     let sized = dumbbell("{name: f, from: s, to: d, transport: reno, bytes: 100000}", "");
-    let total: u64 = run(&sized, 3).iter().map(|(_, flows)| flows[0].delivered_bytes).sum();
+    let total: u64 = run(&sized, 3)
+        .iter()
+        .map(|(_, flows)| flows[0].delivered_bytes.get())
+        .sum();
     assert_eq!(total, 100_000);
 }
 
@@ -95,15 +102,15 @@ fn a_link_that_goes_dark_is_told_and_carries_nothing_until_it_is_light_again() {
     let mut told = Vec::new();
     let mut delivered = Vec::new();
     for second in 1..=5 {
-        while network.run_until_control(second * 1000 * MS) {
+        while network.run_until_control(Instant::from_ns(second * 1000 * MS)) {
             while let Some(event) = network.poll_control() {
-                told.push((event.at_ns / MS, event.device_id, event.message));
+                told.push((event.at.ns() / MS, event.device_id, event.message));
             }
         }
-        network.run_until(second * 1000 * MS);
+        network.run_until(Instant::from_ns(second * 1000 * MS));
         delivered.push(
             (0..2)
-                .map(|flow| network.take_flow_use(flow).delivered_bytes)
+                .map(|flow| network.take_flow_use(flow).delivered_bytes.get())
                 .sum::<u64>(),
         );
     }
@@ -138,7 +145,7 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
     let run = |seed| {
         let mut network = network(&scenario, seed);
-        network.run_until(5000 * MS);
+        network.run_until(Instant::from_ns(5000 * MS));
         assert!(network.invariants().held());
         network.faults().to_vec()
     };
@@ -147,7 +154,7 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
     assert_ne!(cuts, run(2));
     let routers = [0, 1].map(Device::Router);
     assert!(!cuts.is_empty() && cuts.iter().all(|cut| cut.happened && cut.devices == routers));
-    let recovered = cuts.iter().filter(|cut| cut.recovered_ns.is_some()).count();
+    let recovered = cuts.iter().filter(|cut| cut.recovered.is_some()).count();
     assert_eq!(recovered, cuts.len(), "{cuts:?}");
 }
 
@@ -157,12 +164,14 @@ fn a_file_that_has_arrived_is_not_waited_for_after_a_fault() {
     let flows =
         "{name: file, from: s, to: d, transport: cubic, bytes: 100000}, {name: f, from: s, to: d, transport: cubic}";
     let mut network = network(&dumbbell(flows, faults), 1);
-    network.run_until(5000 * MS);
+    network.run_until(Instant::from_ns(5000 * MS));
     let cuts = network.faults().to_vec();
-    let file_bytes: Vec<u64> = (0..2).map(|flow| network.take_flow_use(flow).delivered_bytes).collect();
+    let file_bytes: Vec<u64> = (0..2)
+        .map(|flow| network.take_flow_use(flow).delivered_bytes.get())
+        .collect();
     assert_eq!(file_bytes, [100_000, 100_000], "it arrives before the first fault ends");
     assert!(
-        !cuts.is_empty() && cuts.iter().all(|cut| cut.recovered_ns.is_some()),
+        !cuts.is_empty() && cuts.iter().all(|cut| cut.recovered.is_some()),
         "{cuts:?}"
     );
 }
@@ -173,7 +182,7 @@ fn a_router_that_restarts_comes_back_empty_and_says_so() {
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
     let mut network = network(&scenario, 1);
     let mut told = Vec::new();
-    while network.run_until_control(5000 * MS) {
+    while network.run_until_control(Instant::from_ns(5000 * MS)) {
         while let Some(event) = network.poll_control() {
             assert!(
                 network.pipeline_mut(event.device_id).is_none(),
@@ -182,7 +191,7 @@ fn a_router_that_restarts_comes_back_empty_and_says_so() {
             if let ControlMessage::Device { is_up: true } = event.message {
                 configure(&mut network, Device::from_id(event.device_id).unwrap());
             }
-            told.push((event.at_ns, event.device_id, event.message));
+            told.push((event.at.ns(), event.device_id, event.message));
         }
     }
     let restarts = network.faults().to_vec();
@@ -190,15 +199,12 @@ fn a_router_that_restarts_comes_back_empty_and_says_so() {
         let [router] = fault.devices[..] else {
             panic!("one router: {fault:?}")
         };
-        [(fault.start_ns, false), (fault.end_ns, true)]
+        [(fault.start.ns(), false), (fault.end.ns(), true)]
             .map(|(at_ns, is_up)| (at_ns, router.id(), ControlMessage::Device { is_up }))
     });
     assert_eq!(told, expected.collect::<Vec<_>>());
     assert!(
-        !restarts.is_empty()
-            && restarts
-                .iter()
-                .all(|fault| fault.happened && fault.recovered_ns.is_some()),
+        !restarts.is_empty() && restarts.iter().all(|fault| fault.happened && fault.recovered.is_some()),
         "{restarts:?}"
     );
     let mut lost = network.drops().iter();
@@ -216,7 +222,8 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
         .iter()
         .find(|fault| fault.devices == [left])
         .expect("seed 1 has one")
-        .start_ns;
+        .start
+        .ns();
     let lost = |network: &World| {
         let counts = network
             .drops()
@@ -226,7 +233,7 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
             .map(|(place, _, count)| (place, count.packets))
             .collect::<Vec<_>>()
     };
-    while network.run_until_control(start_ns - 1) {
+    while network.run_until_control(Instant::from_ns(start_ns - 1)) {
         while let Some(event) = network.poll_control() {
             if let ControlMessage::Device { is_up: true } = event.message {
                 configure(&mut network, Device::from_id(event.device_id).unwrap());
@@ -236,7 +243,7 @@ fn a_router_that_restarts_loses_what_waits_in_its_queues() {
     let before = lost(&network);
     let used = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
     assert!(used.queue_packets > 0, "its link is full");
-    network.run_until(start_ns);
+    network.run_until(Instant::from_ns(start_ns));
     let after = lost(&network);
     let used_then = network.of_kind_mut::<kinds::Routed>().unwrap().take_link_use(0);
     assert_eq!(
@@ -288,20 +295,20 @@ fn hosts_outside_are_at_their_ports_and_captures_have_places() {
     let frame = [&ethernet[..], &ip, &[0; 20]].concat();
     let (left, right) = (Device::Router(0), Device::Router(1));
     assert!(
-        network.inject_host(0, left, 1, &frame).is_err(),
+        network.inject_host(Instant::ZERO, left, 1, &frame).is_err(),
         "that leads to a router"
     );
-    assert!(network.inject_host(0, Device::Edge(0), 2, &frame).is_err());
-    network.inject_host(0, left, 2, &frame).unwrap();
-    network.run_until(100 * MS);
+    assert!(network.inject_host(Instant::ZERO, Device::Edge(0), 2, &frame).is_err());
+    network.inject_host(Instant::ZERO, left, 2, &frame).unwrap();
+    network.run_until(Instant::from_ns(100 * MS));
     let arrived = network
         .poll_host_output()
         .expect("changes of links wait until hosts begin");
     assert_eq!((arrived.device, arrived.port), (right, 3));
     network.schedule_link_changes(network.now());
-    network.run_until(network.now() + 2 * MS);
+    network.run_until(network.now() + Duration::from_ns(2 * MS));
     network.inject_host(network.now(), left, 2, &frame).unwrap();
-    network.run_until(network.now() + 100 * MS);
+    network.run_until(network.now() + Duration::from_ns(100 * MS));
     assert_eq!(network.poll_host_output(), None, "the link is dark");
 }
 
@@ -311,24 +318,29 @@ fn bursts_and_pages_cross_routers() {
                  mean_off_ns: 20000000}}, {name: w, from: d, to: s, web: {users: 2, mean_think_ns: 50000000, mean_bytes: 20000, \
                  shape: 1.5}, transport: newreno}";
     let mut network = network(&dumbbell(flows, ""), 1);
-    network.run_until(10_000_000_000);
+    network.run_until(Instant::from_ns(10_000_000_000));
     let uses: Vec<_> = (0..4).map(|flow| network.take_flow_use(flow)).collect();
     for used in &uses[..2] {
         // Half of 2 Mb/s for 10 s, less the headers: 1.2 MB.
-        assert!((700_000..1_700_000).contains(&used.delivered_bytes), "{used:?}");
-        assert!(used.packets > 0 && used.delay_sum_ns > 0, "{used:?}");
-        assert_eq!((used.window_bytes, used.srtt_ns), (0, 0));
+        assert!((700_000..1_700_000).contains(&used.delivered_bytes.get()), "{used:?}");
+        assert!(used.packets > 0 && used.delay_sum.ns() > 0, "{used:?}");
+        assert_eq!((used.window.get(), used.srtt.ns()), (0, 0));
     }
     for used in &uses[2..] {
         // Two users who need some 100 ms a page of 20 kB, for 10 s.
-        assert!((1_000_000..10_000_000).contains(&used.delivered_bytes), "{used:?}");
-        assert_eq!(used.wrong_bytes, 0);
-        assert!(used.window_bytes > 0 && used.srtt_ns > 0);
+        assert!(
+            (1_000_000..10_000_000).contains(&used.delivered_bytes.get()),
+            "{used:?}"
+        );
+        assert_eq!(used.wrong_bytes.get(), 0);
+        assert!(used.window.get() > 0 && used.srtt.ns() > 0);
     }
     assert!(network.invariants().held());
-    let before: u64 = uses.iter().map(|used| used.delivered_bytes).sum();
-    network.run_until(10_000_000_001);
-    let after: u64 = (0..4).map(|flow| network.take_flow_use(flow).delivered_bytes).sum();
+    let before: u64 = uses.iter().map(|used| used.delivered_bytes.get()).sum();
+    network.run_until(Instant::from_ns(10_000_000_001));
+    let after: u64 = (0..4)
+        .map(|flow| network.take_flow_use(flow).delivered_bytes.get())
+        .sum();
     assert!(after < before / 100, "only what is new is counted");
 }
 
@@ -379,7 +391,7 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     );
 
     let begins = 40_000 * MS;
-    network.run_until(begins);
+    network.run_until(Instant::from_ns(begins));
     assert_eq!(
         network
             .of_kind_mut::<kinds::Routed>()
@@ -392,22 +404,24 @@ fn what_linux_cannot_play_the_fabric_plays_beside_it() {
     network.begin_phase(1);
     network.begin_phase(0);
     network.begin_phase(0);
-    network.run_until(begins + 2000 * MS);
+    network.run_until(Instant::from_ns(begins + 2000 * MS));
     let uses: Vec<FlowUse> = (0..4).map(|flow| network.take_flow_use(flow)).collect();
     for (flow, used) in uses.iter().enumerate() {
         assert!(
-            used.delivered_bytes > 50_000 && used.wrong_bytes == 0,
+            used.delivered_bytes.get() > 50_000 && used.wrong_bytes.get() == 0,
             "flow {flow}: {used:?}"
         );
-        assert!(used.delay_sum_ns / used.packets > 10 * MS, "flow {flow}: {used:?}");
+        assert!(used.delay_sum.ns() / used.packets > 10 * MS, "flow {flow}: {used:?}");
     }
     // Of the bursts half of 2 Mb/s, if nobody had begun them twice.
-    assert!(uses[..2].iter().map(|used| used.delivered_bytes).sum::<u64>() < 2 * 2 * 200_000);
+    assert!(uses[..2].iter().map(|used| used.delivered_bytes.get()).sum::<u64>() < 2 * 2 * 200_000);
     assert!(network.poll_host_output().is_none(), "that is the fabric's own");
 
     let frame = datagram_of_others();
-    network.inject_host(0, Device::Router(0), 2, &frame).unwrap();
-    network.run_until(begins + 2100 * MS);
+    network
+        .inject_host(Instant::ZERO, Device::Router(0), 2, &frame)
+        .unwrap();
+    network.run_until(Instant::from_ns(begins + 2100 * MS));
     let output = network
         .poll_host_output()
         .expect("what is not for the fabric's flows is the caller's");
@@ -426,7 +440,10 @@ fn lossy(seed: u64) -> ([u64; 2], [u64; 2]) {
     let mut scenario = dumbbell(flows, "");
     scenario.routed.links[0].loss = 0.2;
     let mut network = network(&scenario, seed);
-    assert!(!network.run_until_control(5000 * MS), "nothing has XCP here");
+    assert!(
+        !network.run_until_control(Instant::from_ns(5000 * MS)),
+        "nothing has XCP here"
+    );
     let mut came = |flow: usize| network.take_flow_use(flow).packets + network.take_flow_use(flow + 1).packets;
     let came = [came(0), came(2)];
     let port = |router: u16| Place::Port {

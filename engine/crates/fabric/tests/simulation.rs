@@ -14,6 +14,7 @@ use slotwise_fabric::{
     Invariants, LONGEST_SNAPLEN, World, WorldOptions, kinds,
 };
 use slotwise_scenario::{Device, Scenario};
+use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::{Check, DropReason, Ethernet, Optical, PacketIn, Request};
 use support::*;
 
@@ -82,22 +83,23 @@ impl Controller for Scripted {
         write_schedule(fabric, 0, &self.now);
         Ok(Exchange {
             packet_outs: Vec::new(),
-            next_deadline_ns: Some(self.commit_at_ns),
+            next_deadline: Some(Instant::from_ns(self.commit_at_ns)),
         })
     }
 
-    fn serve(&mut self, _: &mut World, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+    fn serve(&mut self, _: &mut World, _: Instant, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
         Ok(Served::default())
     }
 
     fn exchange(
         &mut self,
         fabric: &mut World,
-        now_ns: u64,
+        now: Instant,
         arrived: Vec<Arrival<Infallible>>,
     ) -> Result<Exchange, Infallible> {
+        let now_ns = now.ns();
         for arrival in arrived {
-            self.heard.push((arrival.at_ns, now_ns));
+            self.heard.push((arrival.at.ns(), now_ns));
             let Message::Packet(frame) = arrival.message;
             let frame = &frame[PacketIn::SIZE + Ethernet::SIZE..];
             let optical = Optical::decode(frame).unwrap();
@@ -116,10 +118,10 @@ impl Controller for Scripted {
                 frame: commit(1, 0),
             });
         }
-        let next_deadline_ns = (!self.committed).then_some(self.commit_at_ns);
+        let next_deadline = (!self.committed).then_some(Instant::from_ns(self.commit_at_ns));
         Ok(Exchange {
             packet_outs,
-            next_deadline_ns,
+            next_deadline,
         })
     }
 }
@@ -155,9 +157,9 @@ fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: 
     };
     let mut fabric = World::new(scenario, options);
     let controller = Scripted::new(scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
     lockstep
-        .run_until(&mut fabric, scenario.end().ns() + 20_000_000)
+        .run_until(&mut fabric, scenario.end() + Duration::from_ns(20_000_000))
         .unwrap();
     assert!(fabric.finish_captures().is_empty());
     let records = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
@@ -255,20 +257,20 @@ fn simulated_hosts_are_served() {
         assert!(result.received_packets > 0, "{flow}");
         match (result.delay, result.stream) {
             (Some(delay), None) => {
-                assert!(delay.min_ns <= delay.mean_ns && delay.mean_ns <= delay.max_ns, "{flow}");
-                assert!(delay.p99_ns <= delay.max_ns, "{flow}");
+                assert!(delay.min <= delay.mean && delay.mean <= delay.max, "{flow}");
+                assert!(delay.p99 <= delay.max, "{flow}");
             }
             (None, Some(stream)) => {
-                assert!(stream.srtt_ns.is_some() && stream.window_bytes > 0, "{flow}");
-                assert_eq!(stream.wrong_bytes, 0, "{flow}");
+                assert!(stream.srtt.is_some() && stream.window.get() > 0, "{flow}");
+                assert_eq!(stream.wrong_bytes.get(), 0, "{flow}");
             }
             other => panic!("{flow}: {other:?}"),
         }
         assert!(result.received_packets <= result.sent_packets, "{flow}");
     }
     let file = outcome.flows.last().unwrap();
-    assert_eq!(file.received_bytes, 20_000);
-    assert!(file.completed_ns.is_some());
+    assert_eq!(file.received_bytes.get(), 20_000);
+    assert!(file.completed.is_some());
     assert!(
         outcome.flows[0].received_packets == outcome.flows[0].sent_packets,
         "a light flow loses nothing"
@@ -281,7 +283,7 @@ fn simulated_hosts_are_served() {
 fn streams(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!("  - {{name: streams, duration_ms: 1000, flows: [{traffic}]}}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end().ns());
+    fabric.run_until(scenario.end());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric.flow_results()
 }
@@ -291,22 +293,22 @@ fn greedy_streams_of_every_transport_fill_the_slots_that_they_have() {
     // Slow start overruns the queue; without SACK the holes are mended one a round trip.
     for (transport, least) in [("reno", 0.5), ("newreno", 0.5), ("cubic", 0.8)] {
         let flows = streams(&format!("{{from: h0_0, to: h1_0, transport: {transport}}}"));
-        let goodput_bps = flows[0].received_bytes * 8;
+        let goodput_bps = flows[0].received_bytes.get() * 8;
         // 6 slots of 4 packets of 1410 bytes of payload in each frame of 5 ms.
         let most_bps = 6 * 4 * 1410 * 8 * 200;
         let share = goodput_bps as f64 / most_bps as f64;
         assert!((least..=1.0).contains(&share), "{transport}: {share} of its slots");
-        assert_eq!(flows[0].stream.unwrap().wrong_bytes, 0, "{transport}");
+        assert_eq!(flows[0].stream.unwrap().wrong_bytes.get(), 0, "{transport}");
     }
 }
 
 #[test]
 fn streams_that_write_at_a_rate_keep_it() {
     let flows = streams("{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000, streams: 3}}");
-    let sent_bps = flows[0].sent_bytes * 8;
+    let sent_bps = flows[0].sent_bytes.get() * 8;
     // Whole segments of 1410 bytes in 1 s, less the start.
     assert!((5_800_000..=6_000_000).contains(&sent_bps), "{sent_bps} bit/s");
-    assert_eq!(flows[0].offered_bps, Some(6_000_000));
+    assert_eq!(flows[0].offered, Some(Rate::from_bps(6_000_000)));
     assert_eq!(flows[0].stream.unwrap().retransmissions, 0);
 }
 
@@ -314,7 +316,7 @@ fn streams_that_write_at_a_rate_keep_it() {
 fn streams_of_both_directions_between_two_hosts_are_apart() {
     let flows =
         streams("{from: h0_0, to: h1_0, tcp: {rate_bps: 2000000}}, {from: h1_0, to: h0_0, tcp: {rate_bps: 500000}}");
-    let received_bps: Vec<u64> = flows.iter().map(|flow| flow.received_bytes * 8).collect();
+    let received_bps: Vec<u64> = flows.iter().map(|flow| flow.received_bytes.get() * 8).collect();
     assert!((1_800_000..=2_000_000).contains(&received_bps[0]), "{received_bps:?}");
     assert!((400_000..=500_000).contains(&received_bps[1]), "{received_bps:?}");
 }
@@ -326,9 +328,9 @@ fn streams_of_different_phases_use_their_own_ports() {
   - {name: two, duration_ms: 200, flows: [{from: h0_0, to: h1_0, transport: xcp}]}",
     );
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end().ns());
+    fabric.run_until(scenario.end());
     let flows = fabric.flow_results();
-    assert!(flows.iter().all(|flow| flow.received_bytes > 0), "{flows:?}");
+    assert!(flows.iter().all(|flow| flow.received_bytes.get() > 0), "{flows:?}");
     assert!(fabric.drops().iter().all(|(_, cause, _)| cause == DropCause::QueueFull));
 }
 
@@ -346,7 +348,7 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
         slot[1] = slot[1].filter(|to| *to != 2);
     }
     let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
-    fabric.run_until(scenario.epoch().ns() + 40_000_000);
+    fabric.run_until(scenario.epoch() + Duration::from_ns(40_000_000));
     assert_eq!(
         (
             fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
@@ -356,7 +358,7 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     );
     // Its VOQs are lost with the edge's program, and with no route nothing comes any more.
     fabric.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
-    fabric.run_until(scenario.epoch().ns() + 60_000_000);
+    fabric.run_until(scenario.epoch() + Duration::from_ns(60_000_000));
     assert_eq!(
         (
             fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
@@ -371,9 +373,9 @@ fn messages_take_the_control_latency_and_deadlines_are_exact() {
     let scenario = star4(ALL_KINDS);
     let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, 40_000_000).unwrap();
-    assert_eq!(fabric.now(), 40_000_000);
+    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut fabric, Instant::from_ns(40_000_000)).unwrap();
+    assert_eq!(fabric.now(), Instant::from_ns(40_000_000));
     let scripted = lockstep.controller();
     assert!(
         scripted.heard.len() >= 4 * 6,
@@ -399,8 +401,8 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     );
     let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end()).unwrap();
     // Staged in frame 5, announced in frame 6.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7; 4]);
@@ -421,8 +423,8 @@ changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, 
     );
     let mut fabric = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, 200_000).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end().ns()).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut fabric, scenario.end()).unwrap();
     // Edge 1 hears of it in frame 8, after it has sent its request.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7, 9, 7, 7]);
@@ -436,7 +438,9 @@ fn a_large_star_hears_every_request_once_a_frame() {
     let text = include_str!("../../../../schema/examples/valid/sixty-four-edges.yaml");
     let scenario = Scenario::parse(text.as_bytes()).unwrap();
     let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));
-    fabric.run_until(scenario.epoch().ns() + 2 * scenario.frame.length().ns() - 1);
+    fabric.run_until(Instant::from_ns(
+        scenario.epoch().ns() + 2 * scenario.frame.length().ns() - 1,
+    ));
     let mut requests = BTreeMap::new();
     while let Some(event) = fabric.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
@@ -464,18 +468,18 @@ impl Controller for Stuck {
     fn start(&mut self, _fabric: &mut World) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
-            next_deadline_ns: Some(1000),
+            next_deadline: Some(Instant::from_ns(1000)),
         })
     }
 
-    fn serve(&mut self, _: &mut World, _: u64, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
+    fn serve(&mut self, _: &mut World, _: Instant, _: Vec<ControlEvent>) -> Result<Served<Infallible>, Infallible> {
         Ok(Served::default())
     }
 
-    fn exchange(&mut self, _: &mut World, now_ns: u64, _: Vec<Arrival<Infallible>>) -> Result<Exchange, Infallible> {
+    fn exchange(&mut self, _: &mut World, now: Instant, _: Vec<Arrival<Infallible>>) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
-            next_deadline_ns: Some(now_ns),
+            next_deadline: Some(now),
         })
     }
 }
@@ -484,14 +488,13 @@ impl Controller for Stuck {
 fn a_controller_cannot_stop_time() {
     let scenario = silent_star4();
     let mut fabric = World::new(&scenario, options(HostMode::Simulated));
-    let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
-    let error = lockstep.run_until(&mut fabric, 1_000_000).unwrap_err();
+    let mut lockstep = Lockstep::start(Stuck, &mut fabric, Duration::ZERO).unwrap();
+    let error = lockstep
+        .run_until(&mut fabric, Instant::from_ns(1_000_000))
+        .unwrap_err();
     assert!(matches!(
         error,
-        LockstepError::PastDeadline {
-            now_ns: 1000,
-            deadline_ns: 1000
-        }
+        LockstepError::PastDeadline { now, deadline } if now == deadline && now == Instant::from_ns(1000)
     ));
 }
 
@@ -499,11 +502,13 @@ fn a_controller_cannot_stop_time() {
 fn a_controller_that_starts_late_does_not_know_the_time_and_is_told() {
     let scenario = silent_star4();
     let mut fabric = World::new(&scenario, options(HostMode::Simulated));
-    let mut lockstep = Lockstep::start(Stuck, &mut fabric, 0).unwrap();
+    let mut lockstep = Lockstep::start(Stuck, &mut fabric, Duration::ZERO).unwrap();
     lockstep.detach(false);
-    lockstep.run_until(&mut fabric, 1_000_000).unwrap();
+    lockstep.run_until(&mut fabric, Instant::from_ns(1_000_000)).unwrap();
     // What it wants at 1000 ns is due at once.
     lockstep.attach(&mut fabric).unwrap();
-    let error = lockstep.run_until(&mut fabric, 2_000_000).unwrap_err();
-    assert!(matches!(error, LockstepError::PastDeadline { now_ns: 1_000_001, .. }));
+    let error = lockstep
+        .run_until(&mut fabric, Instant::from_ns(2_000_000))
+        .unwrap_err();
+    assert!(matches!(error, LockstepError::PastDeadline { now, .. } if now == Instant::from_ns(1_000_001)));
 }

@@ -4,12 +4,13 @@
 use crate::support;
 
 use slotwise_fabric::{FlowResult, HostMode};
+use slotwise_units::Duration;
 use support::*;
 
 fn results(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, flows: [{traffic}]}}"));
     let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end().ns() + 1_000_000_000);
+    fabric.run_until(scenario.end() + Duration::from_ns(1_000_000_000));
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     fabric.flow_results()
 }
@@ -23,9 +24,9 @@ fn web_users_fetch_page_after_page_and_every_byte_is_right() {
     let pages = flow.pages.unwrap();
     // A page takes three round trips of some 5 ms, and 20 ms of thinking: some 85 a user in 3 s.
     assert!((60..400).contains(&pages), "{pages} pages");
-    let bytes_a_page = flow.received_bytes / pages;
+    let bytes_a_page = flow.received_bytes.get() / pages;
     assert!((10_000..40_000).contains(&bytes_a_page), "{bytes_a_page} bytes a page");
-    assert_eq!(flow.stream.unwrap().wrong_bytes, 0);
+    assert_eq!(flow.stream.unwrap().wrong_bytes.get(), 0);
     assert_eq!(flows, results(web), "the same seed gives the same");
 }
 
@@ -37,10 +38,14 @@ fn web_users_share_hosts_with_other_streams() {
     );
     assert_eq!(flows.len(), 6);
     for flow in &flows {
-        assert_eq!(flow.stream.unwrap().wrong_bytes, 0);
+        assert_eq!(flow.stream.unwrap().wrong_bytes.get(), 0);
         match flow.pages {
             Some(pages) => assert!(pages > 50, "{pages} pages"),
-            None => assert!(flow.received_bytes > 300_000, "{} bytes", flow.received_bytes),
+            None => assert!(
+                flow.received_bytes.get() > 300_000,
+                "{} bytes",
+                flow.received_bytes.get()
+            ),
         }
     }
 }
@@ -52,8 +57,8 @@ fn bursts_arrive_at_their_mean_rate() {
          mean_on_ns: 5000000, mean_off_ns: 15000000, shape: 1.9}}",
     );
     assert_eq!(flows.len(), 24);
-    let sent: u64 = flows.iter().map(|flow| flow.sent_bytes).sum();
-    let received: u64 = flows.iter().map(|flow| flow.received_bytes).sum();
+    let sent: u64 = flows.iter().map(|flow| flow.sent_bytes.get()).sum();
+    let received: u64 = flows.iter().map(|flow| flow.received_bytes.get()).sum();
     // 24 sources of 1 Mb/s on average for 3 s are 9 MB.
     assert!((7_500_000..10_500_000).contains(&sent), "{sent} bytes");
     assert_eq!(sent, received);

@@ -6,7 +6,7 @@ use crate::support;
 use slotwise_fabric::{ControlMessage, DropCause, HostMode, Invariant, Place, World};
 use slotwise_p4::{KeyField, TableEntry};
 use slotwise_scenario::{Device, HostId, LinkChange, Scenario, optical_port};
-use slotwise_units::Rate;
+use slotwise_units::{Instant, Rate};
 use slotwise_wire::{DropReason, Ethernet, Optical, OpticalKind, PORT_CPU, PORT_SELF, PacketIn};
 use support::*;
 
@@ -57,10 +57,15 @@ fn granted(scenario: &Scenario) -> Schedule {
 /// Sends packets of these IP bytes from host to host, one each `apart_ns` from `first_ns` on.
 fn send(fabric: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator<Item = usize>) {
     for (at_ns, ip_bytes) in (first_ns..).step_by(apart_ns as usize).zip(packets) {
-        fabric.run_until(at_ns);
+        fabric.run_until(Instant::from_ns(at_ns));
         let frame = host_frame(FROM, TO, ip_bytes);
         fabric
-            .inject_host(at_ns, Device::Edge(FROM.edge), FROM.access_port(), &frame)
+            .inject_host(
+                Instant::from_ns(at_ns),
+                Device::Edge(FROM.edge),
+                FROM.access_port(),
+                &frame,
+            )
             .unwrap();
     }
 }
@@ -68,7 +73,9 @@ fn send(fabric: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator
 /// IP bytes and times of what has come to the host.
 fn arrived(fabric: &mut World) -> Vec<(usize, u64)> {
     let outputs = std::iter::from_fn(|| fabric.poll_host_output());
-    outputs.map(|output| (output.frame.len() - 14, output.at_ns)).collect()
+    outputs
+        .map(|output| (output.frame.len() - 14, output.at.ns()))
+        .collect()
 }
 
 fn lengths(count: u64) -> impl Iterator<Item = usize> + Clone {
@@ -81,7 +88,7 @@ fn trains_leave_whole_and_in_order_and_nothing_is_lost() {
     let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 40_000, lengths(SENT));
-    fabric.run_until(first_ns + 40 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
     let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
     assert!(fabric.invariants().checked().contains(&Invariant::SPLIT));
@@ -96,9 +103,9 @@ fn a_train_waits_for_its_interval_and_then_leaves_at_once() {
     let mut fabric = with_trains(&scenario, &granted(&scenario), 5000);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 50_000, [500, 700, 900].into_iter());
-    fabric.run_until(first_ns + INTERVAL_NS);
+    fabric.run_until(Instant::from_ns(first_ns + INTERVAL_NS));
     assert_eq!(arrived(&mut fabric), [], "the train is open, whatever slots there were");
-    fabric.run_until(first_ns + 3 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 3 * scenario.frame.length().ns()));
     let arrived = arrived(&mut fabric);
     assert_eq!(
         arrived.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>(),
@@ -122,13 +129,13 @@ fn a_train_that_does_not_fit_the_rest_of_a_slot_waits_for_the_next_one() {
     // Closed when some 120 us are left of the slot: 3 packets of 1450 bytes take 178 us.
     let first_ns = slot_ns(7) - 120_000 - 100_000 - 13_000;
     send(&mut fabric, first_ns, 15_000, [1450, 1450, 1450].into_iter());
-    fabric.run_until(slot_ns(9));
+    fabric.run_until(Instant::from_ns(slot_ns(9)));
     assert_eq!(
         arrived(&mut fabric),
         [],
         "one packet would have fitted, the train does not"
     );
-    fabric.run_until(slot_ns(11));
+    fabric.run_until(Instant::from_ns(slot_ns(11)));
     assert_eq!(arrived(&mut fabric).len(), 3);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -147,7 +154,7 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
         [1450, 1450, 1450, 1450, 1450, 1450].into_iter(),
     );
     // The first packet takes 59 us. At a tenth of the rate the other two would need more than the slot, which the second train waits for in vain.
-    fabric.run_until(slot_ns + 20_000);
+    fabric.run_until(Instant::from_ns(slot_ns + 20_000));
     fabric.apply_link_change(&LinkChange {
         at_ms: 0,
         core: 0,
@@ -158,7 +165,7 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
         attenuation_mdb: None,
         up: None,
     });
-    fabric.run_until(slot_ns + 10 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(slot_ns + 10 * scenario.frame.length().ns()));
     assert_eq!(arrived(&mut fabric).len(), 3);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
 }
@@ -181,17 +188,22 @@ fn even_and_odd(
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     for packet in 0..SENT {
         let at_ns = first_ns + packet * 40_000;
-        fabric.run_until(at_ns);
+        fabric.run_until(Instant::from_ns(at_ns));
         let ip_bytes = 300 + packet as usize;
         let (from, frame) = match packet % 2 {
             0 => (FROM, host_frame(FROM, TO, ip_bytes)),
             _ => odd(ip_bytes),
         };
         fabric
-            .inject_host(at_ns, Device::Edge(from.edge), from.access_port(), &frame)
+            .inject_host(
+                Instant::from_ns(at_ns),
+                Device::Edge(from.edge),
+                from.access_port(),
+                &frame,
+            )
             .unwrap();
     }
-    fabric.run_until(first_ns + 40 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
     let arrived: Vec<usize> = arrived(fabric).into_iter().map(|(bytes, _)| bytes).collect();
     let of = |rest: usize| arrived.iter().copied().filter(|bytes| bytes % 2 == rest).collect();
     let parts = [of(0), of(1)];
@@ -269,7 +281,7 @@ fn a_train_is_never_longer_than_a_slot() {
     let mut fabric = with_trains(&scenario, &granted(&scenario), 145_000);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, lengths(SENT));
-    fabric.run_until(first_ns + 60 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 60 * scenario.frame.length().ns()));
     let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
@@ -281,7 +293,7 @@ fn a_train_without_room_in_its_voq_is_lost_whole_and_counted() {
     let mut fabric = with_trains(&scenario, &dark(&scenario), SIZE_BYTES);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, std::iter::repeat_n(1450, 400));
-    fabric.run_until(first_ns + 10 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 10 * scenario.frame.length().ns()));
     assert_eq!(arrived(&mut fabric), []);
     let card = Place::LineCard { edge: 1, core: 0 };
     let lost = fabric.drops().get(card, DropCause::QueueFull).packets;
@@ -300,7 +312,7 @@ fn a_train_that_p4_does_not_know_is_dropped_and_counted() {
     pipeline.table_delete("EdgeIngress.train_queue", &known).unwrap();
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     send(&mut fabric, first_ns, 20_000, lengths(5));
-    fabric.run_until(first_ns + 4 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(first_ns + 4 * scenario.frame.length().ns()));
     assert_eq!(arrived(&mut fabric), []);
     let edge = Place::Device(Device::Edge(1));
     assert_eq!(fabric.drops().get(edge, DropCause::Refused).packets, 5);
@@ -336,7 +348,7 @@ fn out_of_band_slots_carry_trains_as_well() {
     let end_ns = first_ns + 60 * scenario.frame.length().ns();
     loop {
         let next_ns = to_send.peek().map_or(end_ns, |(at_ns, _)| *at_ns);
-        while fabric.run_until_control(next_ns) {
+        while fabric.run_until_control(Instant::from_ns(next_ns)) {
             while let Some(event) = fabric.poll_control() {
                 let ControlMessage::Packet(message) = event.message else {
                     continue;
@@ -345,15 +357,22 @@ fn out_of_band_slots_carry_trains_as_well() {
                 let optical = Optical::decode(&light[Ethernet::SIZE..]).unwrap();
                 if optical.kind == u8::from(OpticalKind::Commit) {
                     let slave = Device::Edge(optical.dst_edge).id();
-                    let at_ns = event.at_ns + 2 * LATENCY_NS;
-                    fabric.packet_out(at_ns, slave, &packet_out(PORT_SELF, light)).unwrap();
+                    let at_ns = event.at.ns() + 2 * LATENCY_NS;
+                    fabric
+                        .packet_out(Instant::from_ns(at_ns), slave, &packet_out(PORT_SELF, light))
+                        .unwrap();
                 }
             }
         }
         let Some((at_ns, ip_bytes)) = to_send.next() else { break };
         let frame = host_frame(FROM, TO, ip_bytes);
         fabric
-            .inject_host(at_ns, Device::Edge(FROM.edge), FROM.access_port(), &frame)
+            .inject_host(
+                Instant::from_ns(at_ns),
+                Device::Edge(FROM.edge),
+                FROM.access_port(),
+                &frame,
+            )
             .unwrap();
     }
     let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();

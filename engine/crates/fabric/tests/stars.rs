@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{ControlMessage, DropCause, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario};
+use slotwise_units::Instant;
 use slotwise_wire::{Check, Commit, DropReason, Ethernet, Optical, OpticalKind, PacketIn, Request, SIGNALING_QUEUE};
 use support::*;
 
@@ -42,14 +43,16 @@ fn send_over(fabric: &mut World, scenario: &Scenario, from: u16, to: u16, core: 
 
 fn inject(fabric: &mut World, from: u16, to: u16, packets: usize) {
     let frame = host_frame(HostId { edge: from, index: 0 }, HostId { edge: to, index: 0 }, 1450);
-    let now_ns = fabric.now();
+    let now_ns = fabric.now().ns();
     for _ in 0..packets {
-        fabric.inject_host(now_ns, Device::Edge(from), 1, &frame).unwrap();
+        fabric
+            .inject_host(Instant::from_ns(now_ns), Device::Edge(from), 1, &frame)
+            .unwrap();
     }
 }
 
 fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length());
 }
 
 /// Packets that have arrived at hosts, by edge.
@@ -153,14 +156,14 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
         let way = enqueue(&scenario, &[2, part], (part / 8) as u16, 2);
         insert(edge, "EdgeIngress.voq_share", way);
     }
-    fabric.run_until(scenario.end().ns());
+    fabric.run_until(scenario.end());
     assert!(fabric.flow_results().iter().all(|flow| flow.received_packets > 0));
     let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let delivered = [0, 1].map(|core| {
         let cell = usize::from(scenario.voq_count() + scenario.voq(core, 2));
         records
             .iter()
-            .map(|record| record.voqs[cell].delivered_bytes)
+            .map(|record| record.voqs[cell].delivered.get())
             .sum::<u64>()
     });
     assert!(delivered.iter().all(|bytes| *bytes > 0), "{delivered:?}");
@@ -215,9 +218,9 @@ fn a_commit_of_one_star_leaves_the_other_as_it_is() {
         ..Optical::decode(&message[at..]).unwrap()
     };
     message[at..at + Optical::SIZE].copy_from_slice(&named.encode());
-    let now_ns = fabric.now();
+    let now_ns = fabric.now().ns();
     fabric
-        .packet_out(now_ns, Device::Edge(1).id(), &to_self(&message))
+        .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &to_self(&message))
         .unwrap();
     run_frames(&mut fabric, &scenario, 4);
     requests(&mut fabric);
@@ -232,9 +235,9 @@ fn a_commit_of_one_star_leaves_the_other_as_it_is() {
     }
     // Named for the other star, where edge 1 is a slave, the same commit is refused.
     let message = optical_frame(OpticalKind::Commit, 0, 1, SIGNALING_QUEUE, 1, &staged.encode());
-    let now_ns = fabric.now();
+    let now_ns = fabric.now().ns();
     fabric
-        .packet_out(now_ns, Device::Edge(1).id(), &to_self(&message))
+        .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &to_self(&message))
         .unwrap();
     run_frames(&mut fabric, &scenario, 1);
     let drops = fabric.p4_drops(Device::Edge(1)).unwrap();
@@ -261,7 +264,7 @@ fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
         grant_all(&mut fabric, &scenario, core, 0, 1);
     }
     send_over(&mut fabric, &scenario, 2, 3, 1);
-    fabric.schedule_link_changes(scenario.epoch().ns());
+    fabric.schedule_link_changes(scenario.epoch());
     // Edge 1 sends over core 0, edge 2 over core 1.
     let each_frame = |fabric: &mut World, frames| {
         for _ in 0..frames {
@@ -271,7 +274,7 @@ fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
         }
         received(fabric)
     };
-    fabric.run_until(scenario.epoch().ns());
+    fabric.run_until(scenario.epoch());
     assert_eq!(each_frame(&mut fabric, 6), [0, 0, 12, 12]);
     requests(&mut fabric);
     let while_dark = each_frame(&mut fabric, 6);

@@ -41,7 +41,7 @@ fn joined(scenario: &Scenario) -> World {
 }
 
 fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + frames * scenario.frame.length());
     while next_message(fabric).is_some() {}
 }
 
@@ -227,7 +227,7 @@ fn a_master_that_ends_tells_all_and_they_fall_silent() {
         );
     }
     let shutdown = Fault {
-        frame: ((fabric.now() - scenario.epoch().ns()) / scenario.frame.length().ns()) as u32,
+        frame: ((fabric.now() - scenario.epoch()) / scenario.frame.length()) as u32,
         code: FaultCode::Shutdown.into(),
         ..Fault::default()
     };
@@ -265,7 +265,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
             &measurement(sync.session, sync.frame, stamp.sent_ns, phase_ns),
         );
         fabric
-            .packet_out(fabric.now() + 200_000, Device::Edge(1).id(), &result)
+            .packet_out(fabric.now() + Duration::from_ns(200_000), Device::Edge(1).id(), &result)
             .unwrap();
     }
     let error = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[1].2;
@@ -277,7 +277,7 @@ fn the_controller_can_tell_measurements_out_of_band() {
 fn forged_replayed_and_senseless_messages_are_refused_and_counted() {
     let scenario = scenario();
     let mut fabric = joined(&scenario);
-    let frame = ((fabric.now() - scenario.epoch().ns()) / scenario.frame.length().ns()) as u32;
+    let frame = ((fabric.now() - scenario.epoch()) / scenario.frame.length()) as u32;
     let refused = [
         (
             OpticalKind::Sync,

@@ -4,6 +4,7 @@
 use crate::support;
 
 use slotwise_fabric::{OrderUse, World, kinds};
+use slotwise_units::Instant;
 use support::dumbbell;
 
 const MS: u64 = 1_000_000;
@@ -16,7 +17,7 @@ fn network(flows: &str, rest: &str) -> World {
 /// What the first flow was measured to do in 3 s.
 fn order(flows: &str, changes: &str) -> OrderUse {
     let mut network = network(flows, changes);
-    network.run_until(3000 * MS);
+    network.run_until(Instant::from_ns(3000 * MS));
     network.take_order_use(0).expect("it is measured")
 }
 
@@ -25,9 +26,9 @@ fn each_two_hosts_have_as_many_flows_as_the_group_says() {
     let mut network = network("{name: f, from: s, to: d, flows_per_pair: 3, transport: newreno}", "");
     let names: Vec<String> = network.routed_flows().iter().map(|flow| flow.name.clone()).collect();
     assert_eq!(names, ["f.0", "f.1", "f.2", "f.3", "f.4", "f.5"]);
-    network.run_until(3000 * MS);
+    network.run_until(Instant::from_ns(3000 * MS));
     for flow in 0..6 {
-        assert!(network.take_flow_use(flow).delivered_bytes > 100_000);
+        assert!(network.take_flow_use(flow).delivered_bytes.get() > 100_000);
         assert_eq!(network.take_order_use(flow), None, "nobody asked for it");
     }
 }
@@ -39,8 +40,8 @@ fn a_paced_window_does_not_queue_where_the_same_window_at_once_does() {
         let tcp = format!("{{initial_window: 10, max_window_segments: 10, delayed_acks: false, paced: {paced}}}");
         let flow = format!("{{name: f, from: s, to: d, transport: newreno, start_jitter_ms: 300, tcp: {tcp}}}");
         let mut network = network(&flow, "");
-        network.run_until(3000 * MS);
-        let goodput = network.take_flow_use(0).delivered_bytes;
+        network.run_until(Instant::from_ns(3000 * MS));
+        let goodput = network.take_flow_use(0).delivered_bytes.get();
         (
             network
                 .of_kind_mut::<kinds::Routed>()
@@ -74,7 +75,7 @@ fn what_is_measured_of_a_flow_without_losses_is_even() {
         (order.reordered, order.reordered_1, order.reordered_3, order.extent_max),
         (0, 0, 0, 0)
     );
-    let mean_ns = order.delay_sum_ns / order.packets;
+    let mean_ns = order.delay_sum.ns() / order.packets;
     // 10 ms of propagation, 80 us twice and 800 us once.
     assert!((10_960_000..15_000_000).contains(&mean_ns), "{mean_ns}");
     assert!(order.delay_squares_ns2 >= u128::from(mean_ns) * u128::from(mean_ns) * u128::from(order.packets));
@@ -119,7 +120,8 @@ fn datagrams_are_measured_too() {
     );
     assert!(order.packets <= order.sent && order.packets + 20 > order.sent);
     let packets = u128::from(order.packets);
-    let scatter = packets * order.delay_squares_ns2 - u128::from(order.delay_sum_ns) * u128::from(order.delay_sum_ns);
+    let scatter =
+        packets * order.delay_squares_ns2 - u128::from(order.delay_sum.ns()) * u128::from(order.delay_sum.ns());
     assert!(scatter > 0, "they queue behind each other, some longer");
     assert_eq!((order.reordered, order.retransmissions), (0, 0));
 }

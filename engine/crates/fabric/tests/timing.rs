@@ -5,7 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{DropCause, HostMode, Place, World, kinds};
 use slotwise_scenario::{Device, HostId, Scenario, WIRE_OVERHEAD};
-use slotwise_units::Bytes;
+use slotwise_units::{Bytes, Instant};
 use support::*;
 
 const FROM: HostId = HostId { edge: 1, index: 0 };
@@ -35,10 +35,10 @@ fn slot_start_ns(scenario: &Scenario, edge: u16, frame: u64, slot: u64) -> u64 {
 fn send(fabric: &mut World, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64) {
     let access_ns = access_ns(scenario, ip_bytes);
     let frame = host_frame(FROM, TO, ip_bytes as usize);
-    fabric.run_until(at_edge_ns - access_ns);
+    fabric.run_until(Instant::from_ns(at_edge_ns - access_ns));
     fabric
         .inject_host(
-            at_edge_ns - access_ns,
+            Instant::from_ns(at_edge_ns - access_ns),
             Device::Edge(FROM.edge),
             FROM.access_port(),
             &frame,
@@ -60,12 +60,12 @@ fn wire_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
 
 /// When the only packet arrives at its host.
 fn arrival_ns(fabric: &mut World, scenario: &Scenario) -> u64 {
-    fabric.run_until(fabric.now() + 3 * scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + 3 * scenario.frame.length());
     let output = fabric.poll_host_output().expect("the packet arrives");
     assert_eq!((output.device, output.port), (Device::Edge(TO.edge), TO.access_port()));
     assert_eq!(fabric.poll_host_output(), None);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    output.at_ns
+    output.at.ns()
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_slot_carries_four_packets_of_full_size() {
     for _ in 0..5 {
         send(&mut fabric, &scenario, before_ns, 1450);
     }
-    fabric.run_until(before_ns + 2 * scenario.frame.length().ns());
+    fabric.run_until(Instant::from_ns(before_ns + 2 * scenario.frame.length().ns()));
     let gates = [7, 7, 7, 7, 11].map(|slot| slot_start_ns(&scenario, FROM.edge, FRAME, slot) + 10_000);
     let light_ns = scenario.edges[1].fibres[0].rate.time(Bytes::new(1480)).ns();
     let expected: Vec<u64> = gates
@@ -153,7 +153,7 @@ fn a_slot_carries_four_packets_of_full_size() {
         .map(|(gate_ns, before)| gate_ns + before * light_ns + wire_ns(&scenario, 1450))
         .collect();
     let arrivals: Vec<u64> = std::iter::from_fn(|| fabric.poll_host_output())
-        .map(|output| output.at_ns)
+        .map(|output| output.at.ns())
         .collect();
     assert_eq!(arrivals, expected);
     assert!(fabric.invariants().held());
@@ -169,7 +169,7 @@ fn the_far_host_gets_the_packet_that_was_sent() {
         slot_start_ns(&scenario, FROM.edge, FRAME, 7),
         700,
     );
-    fabric.run_until(fabric.now() + scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + scenario.frame.length());
     let output = fabric.poll_host_output().unwrap();
     let sent = host_frame(FROM, TO, 700);
     assert_eq!(output.frame.len(), sent.len());
@@ -177,7 +177,10 @@ fn the_far_host_gets_the_packet_that_was_sent() {
     assert_eq!(output.frame[12..22], sent[12..22], "EtherType, and IPv4 up to the TTL");
     assert_eq!(output.frame[22], sent[22] - 1, "TTL");
     assert_eq!(output.frame[26..], sent[26..], "addresses and payload");
-    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).bytes, 700);
+    assert_eq!(
+        fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).bytes,
+        Bytes::new(700)
+    );
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn telemetry_follows_a_packet() {
         slot_start_ns(&scenario, FROM.edge, FRAME, 1) - 1,
         1450,
     );
-    fabric.run_until(fabric.now() + 2 * scenario.frame.length().ns());
+    fabric.run_until(fabric.now() + 2 * scenario.frame.length());
     let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let voqs = scenario.edges.len();
     let record = records
@@ -200,11 +203,11 @@ fn telemetry_follows_a_packet() {
         .expect("the frame is over");
     let voq = record.voqs[voqs + 3];
     assert_eq!(
-        record.start_ns,
+        record.start.ns(),
         scenario.epoch().ns() + FRAME * scenario.frame.length().ns()
     );
-    assert_eq!((voq.demand_bytes, voq.granted_slots), (1480, 2));
-    assert_eq!((voq.sent_bytes, voq.delivered_bytes), (1480, 1450));
+    assert_eq!((voq.demand, voq.granted_slots), (Bytes::new(1480), 2));
+    assert_eq!((voq.sent, voq.delivered), (Bytes::new(1480), Bytes::new(1450)));
     let others = (0..16)
         .filter(|index| *index != voqs + 3)
         .map(|index| record.voqs[index]);
@@ -217,7 +220,7 @@ fn telemetry_follows_a_packet() {
         .find(|link| link.from.to_string() == "edge1")
         .unwrap();
     // One packet, the rest requests.
-    assert_eq!(uplink.used.busy_ns, 59_200 + (uplink.used.packets - 1) * 6_960);
+    assert_eq!(uplink.used.busy.ns(), 59_200 + (uplink.used.packets - 1) * 6_960);
 }
 
 #[test]
@@ -225,13 +228,13 @@ fn without_pipelines_everything_is_dropped_and_counted() {
     let scenario = silent_star4();
     let mut fabric = World::new(&scenario, options(HostMode::External));
     fabric
-        .inject_host(0, Device::Edge(1), 1, &host_frame(FROM, TO, 100))
+        .inject_host(Instant::ZERO, Device::Edge(1), 1, &host_frame(FROM, TO, 100))
         .unwrap();
-    fabric.run_until(100_000_000);
+    fabric.run_until(Instant::from_ns(100_000_000));
     let place = Place::Device(slotwise_scenario::Device::Edge(1));
     assert_eq!(fabric.drops().get(place, DropCause::NoPipeline).packets, 1);
     assert_eq!(fabric.poll_host_output(), None);
-    assert!(fabric.inject_host(0, Device::Edge(1), 3, &[]).is_err());
-    assert!(fabric.inject_host(0, Device::Edge(4), 1, &[]).is_err());
-    assert!(fabric.packet_out(0, 5, &[]).is_err());
+    assert!(fabric.inject_host(Instant::ZERO, Device::Edge(1), 3, &[]).is_err());
+    assert!(fabric.inject_host(Instant::ZERO, Device::Edge(4), 1, &[]).is_err());
+    assert!(fabric.packet_out(Instant::ZERO, 5, &[]).is_err());
 }

@@ -5,6 +5,7 @@ use crate::support;
 
 use slotwise_fabric::{DropCause, HostMode, kinds};
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use support::*;
 
 /// IP bytes and what they take of a fibre beside.
@@ -39,9 +40,9 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     );
 
     let half_ns = scenario.epoch().ns() + 2_000_000_000;
-    fabric.run_until(half_ns);
+    fabric.run_until(Instant::from_ns(half_ns));
     let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1);
-    fabric.run_until(scenario.end().ns());
+    fabric.run_until(scenario.end());
     let packets = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1).packets - before.packets;
     let share = packets as f64 / (granted * 4 * 2_000_000_000 / frame_ns) as f64;
     assert!((0.9..=1.0).contains(&share), "{share} of the slots granted");
@@ -54,7 +55,7 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     assert_eq!(lost, 0);
     assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
     let flows = fabric.flow_results();
-    let bytes: Vec<f64> = flows.iter().map(|flow| flow.received_bytes as f64).collect();
+    let bytes: Vec<f64> = flows.iter().map(|flow| flow.received_bytes.get() as f64).collect();
     let jain = bytes.iter().sum::<f64>().powi(2) / (bytes.len() as f64 * bytes.iter().map(|b| b * b).sum::<f64>());
     assert!(jain > 0.99, "{bytes:?}");
     assert!(flows.iter().all(|flow| flow.stream.unwrap().retransmissions == 0));

@@ -47,15 +47,11 @@ impl Newsroom {
             let text = || fault_text(fault.kind.name(), (fault.edge(), fault.core()), &routers);
             if fault.happened && !has_begun {
                 self.faults[index].0 = true;
-                self.add(since(Instant::from_ns(fault.start_ns)), NewsKind::Fault, text());
+                self.add(since(fault.start), NewsKind::Fault, text());
             }
-            if let Some(at_ns) = fault.recovered_ns.filter(|_| !is_over) {
+            if let Some(at) = fault.recovered.filter(|_| !is_over) {
                 self.faults[index].1 = true;
-                self.add(
-                    since(Instant::from_ns(at_ns)),
-                    NewsKind::Recovery,
-                    format!("{}: recovered", text()),
-                );
+                self.add(since(at), NewsKind::Recovery, format!("{}: recovered", text()));
             }
         }
     }

@@ -59,8 +59,8 @@ pub fn per_star(scenario: &Scenario, fabric: &World, frames: &[FrameRecord]) -> 
         };
         for cell in cells {
             star.granted_slots += u64::from(cell.granted_slots);
-            star.sent_bytes += Bytes::new(cell.sent_bytes);
-            star.delivered_bytes += Bytes::new(cell.delivered_bytes);
+            star.sent_bytes += cell.sent;
+            star.delivered_bytes += cell.delivered;
         }
         star
     };

@@ -65,8 +65,8 @@ impl Progress {
                 (pair.in_force_slots, pair.demand_bytes) = (0, Bytes::ZERO);
                 for (cell, star) in cells.zip(&mut self.star_bytes) {
                     pair.in_force_slots += u64::from(cell.granted_slots);
-                    pair.demand_bytes += Bytes::new(cell.demand_bytes);
-                    let delivered = Bytes::new(cell.delivered_bytes);
+                    pair.demand_bytes += cell.demand;
+                    let delivered = cell.delivered;
                     pair.delivered_bytes += delivered;
                     *star += delivered;
                 }

@@ -27,7 +27,7 @@ fn of_a_mix_the_access_links_are_those_of_edges() {
     let scenario = Scenario::parse(MIXED.as_bytes()).unwrap();
     let mut fabric = fabric_of(&scenario);
     let mut recorder = Recorder::new(&scenario, 1);
-    fabric.run_until(recorder.next().unwrap().ns());
+    fabric.run_until(recorder.next().unwrap());
     recorder.sample(&mut fabric, &[]);
     assert_eq!(recorder.finish().access.names, names(&scenario, TableName::Access));
 }
@@ -42,7 +42,7 @@ fn every_name_has_a_row_each_period_and_hosts_are_seen_sending() {
     let mut recorder = Recorder::new(&scenario, 3);
     let mut times = Vec::new();
     while let Some(at_ns) = recorder.next().map(Instant::ns) {
-        fabric.run_until(at_ns);
+        fabric.run_until(Instant::from_ns(at_ns));
         recorder.sample(&mut fabric, &[]);
         times.push(at_ns - scenario.epoch().ns());
     }

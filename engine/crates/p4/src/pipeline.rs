@@ -128,6 +128,11 @@ impl Pipeline {
         }
     }
 
+    /// Name of the program's source file, at most 128 characters; empty if the program has none.
+    pub fn program_name(&self) -> &str {
+        &self.ir.name
+    }
+
     /// What runs the packets: the interpreter, although the JIT was asked for, if the host is not one that Cranelift
     /// makes code for, or the program is one of those too large to compile.
     pub fn executor(&self) -> Executor {

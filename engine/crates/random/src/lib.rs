@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Draws from distributions, the same bits on every machine: integers from the generator, elementary functions
-//! from `libm`.
+//! Draws from distributions, and generators by seed and purpose, the same bits on every machine: integers from the
+//! generator, elementary functions from `libm`.
 //!
 //! ```
 //! use rand_pcg::Pcg64;
@@ -11,8 +11,12 @@
 //! assert_eq!(gap, exponential(&mut Pcg64::seed_from_u64(1), 1_000.0));
 //! ```
 
+mod stream;
+
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::RngCore;
+
+pub use stream::{Chance, Stream, derived_seed, generator};
 
 /// Returns a uniform number in (0, 1], in steps of 2^-53.
 pub fn uniform(rng: &mut Pcg64) -> f64 {

@@ -21,7 +21,7 @@ use slotwise_fabric::{P4Drop, World};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Device;
-use slotwise_units::Duration;
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP};
 
 use crate::run::check_free;
@@ -218,7 +218,7 @@ impl Bmv2 {
                 (cell.packets > 0).then_some(P4Drop {
                     reason,
                     packets: cell.packets,
-                    bytes: cell.bytes,
+                    bytes: Bytes::new(cell.bytes),
                 })
             });
             fabric.set_p4_drops(switch.device, drops.collect());

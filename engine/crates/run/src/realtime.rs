@@ -347,7 +347,7 @@ struct Timed {
 impl Timed {
     /// Says how it is, now and then; who reads what was said last is not waited for.
     fn look(&mut self) {
-        let now = Instant::from_ns(self.fabric.now());
+        let now = self.fabric.now();
         if now < self.next_look {
             return;
         }
@@ -380,9 +380,9 @@ impl Timed {
     fn run_due(&mut self) {
         let mut now = self.clock.now();
         for _ in 0..EVENTS_A_ROUND {
-            let due = self.fabric.next_event_at().map(Instant::from_ns);
+            let due = self.fabric.next_event_at();
             let Some(due) = due.filter(|due| *due <= now) else {
-                self.fabric.run_until(now.ns());
+                self.fabric.run_until(now);
                 return;
             };
             self.account.turn_to(now, Activity::Busy(Cause::Events));
@@ -392,7 +392,7 @@ impl Timed {
                     self.shared.lateness_p99_ns.store(p99.ns(), Ordering::Relaxed);
                 }
             }
-            if !self.fabric.run_next(now.ns()) {
+            if !self.fabric.run_next(now) {
                 return;
             }
             self.has_news = true;
@@ -427,7 +427,7 @@ impl Driver {
         while !self.timed.shared.stop.load(Ordering::Relaxed) {
             if !self.timed.begun && self.timed.shared.begun.load(Ordering::Relaxed) {
                 self.timed.begun = true;
-                self.timed.fabric.schedule_link_changes(self.timed.clock.now().ns());
+                self.timed.fabric.schedule_link_changes(self.timed.clock.now());
                 if let Some(recorder) = &mut self.recorder {
                     recorder.begin(&mut self.timed.fabric);
                 }
@@ -472,7 +472,7 @@ impl Driver {
 
     /// How long nothing is due.
     fn idle(&self, now: Instant) -> units::Duration {
-        let due = self.timed.fabric.next_event_at().map(Instant::from_ns);
+        let due = self.timed.fabric.next_event_at();
         due.map_or(LONGEST_SLEEP, |due| due.saturating_since(now).min(LONGEST_SLEEP))
     }
 
@@ -520,7 +520,7 @@ impl Driver {
             let AccessPort { device, port } = places[index];
             timed
                 .fabric
-                .inject_host(now.ns(), device, port, frame)
+                .inject_host(now, device, port, frame)
                 .expect("access ports are the scenario's");
         })
     }
@@ -565,7 +565,7 @@ impl Driver {
                 Order::Begin(phase) => timed.fabric.begin_phase(phase),
                 Order::End(phase) => {
                     let results = timed.fabric.flow_results().into_iter();
-                    phase_bytes.insert(phase, results.map(|result| Bytes::new(result.received_bytes)).collect());
+                    phase_bytes.insert(phase, results.map(|result| result.received_bytes).collect());
                 }
                 Order::EndOfRun => timed.end(recorder),
             }
@@ -585,7 +585,7 @@ impl Driver {
             let _ = frames.send(record);
         }
         if let Some(recorder) = recorder.as_mut().filter(|_| timed.begun)
-            && recorder.next().is_some_and(|at| at.ns() <= timed.fabric.now())
+            && recorder.next().is_some_and(|at| at <= timed.fabric.now())
         {
             recorder.sample(&mut timed.fabric);
             let _ = periods.send(series::last_period(recorder));
@@ -598,6 +598,6 @@ impl Driver {
         }
         timed.look();
         timed.shared.violations.store(violations, Ordering::Relaxed);
-        timed.shared.now_ns.store(timed.fabric.now(), Ordering::Relaxed);
+        timed.shared.now_ns.store(timed.fabric.now().ns(), Ordering::Relaxed);
     }
 }

@@ -23,7 +23,7 @@ use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
-use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_units::Instant;
 
 pub use arguments::{RunArgs, check_free, load_text, name_of, port};
 
@@ -266,7 +266,7 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
                 to: to as u16,
                 demand_bytes: frames
                     .iter()
-                    .map(|record| cells(record).map(|cell| Bytes::new(cell.demand_bytes)).sum())
+                    .map(|record| cells(record).map(|cell| cell.demand).sum())
                     .collect(),
                 granted_slots: frames
                     .iter()
@@ -274,13 +274,13 @@ pub fn series(scenario: &Scenario, frames: &[FrameRecord]) -> Series {
                     .collect(),
                 delivered_bytes: frames
                     .iter()
-                    .map(|record| cells(record).map(|cell| Bytes::new(cell.delivered_bytes)).sum())
+                    .map(|record| cells(record).map(|cell| cell.delivered).sum())
                     .collect(),
             });
         }
     }
     Series {
-        frame_ms: frames.iter().map(|record| record.start_ns as f64 / 1e6).collect(),
+        frame_ms: frames.iter().map(|record| record.start.ns() as f64 / 1e6).collect(),
         pairs,
         ..Series::default()
     }
@@ -297,9 +297,9 @@ pub(crate) fn first_light(fabric: &World) -> Option<FirstLight> {
     Some(FirstLight {
         count: waits.count(),
         unserved: star.unserved_demand(),
-        p50_ns: Duration::from_ns(waits.quantile_ns(0.5)),
-        p99_ns: Duration::from_ns(waits.quantile_ns(0.99)),
-        max_ns: Duration::from_ns(waits.max_ns()),
+        p50_ns: waits.quantile(0.5),
+        p99_ns: waits.quantile(0.99),
+        max_ns: waits.max(),
     })
 }
 
@@ -332,12 +332,7 @@ pub(crate) fn invariants(fabric: &World) -> Invariants {
                     packet.sequence, packet.queue, packet.src_edge, packet.dst_edge
                 )
             });
-            format!(
-                "{} at {} ns, {}: {packet}",
-                kind.name(),
-                violation.at_ns,
-                violation.place
-            )
+            format!("{} at {}, {}: {packet}", kind.name(), violation.at, violation.place)
         })
     });
     Invariants {

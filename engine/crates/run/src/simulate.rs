@@ -28,7 +28,7 @@ use slotwise_observe::series::{self, PeriodNow};
 use slotwise_observe::unfinished::flow_bytes;
 use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
-use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use crate::commands::FibreCommand;
 use crate::measured::Recorders;
@@ -57,8 +57,6 @@ pub struct SimulateArgs {
 }
 
 const SAMPLE_FRAMES: u32 = 10;
-
-const NS_PER_MS: u64 = 1_000_000;
 
 /// The name in reports.
 const COMMAND: &str = "simulate";
@@ -242,7 +240,7 @@ fn run_network(
     if let Some(routed) = &recorders.routed {
         failures.extend(strange_bytes(routed));
         after_faults = routed.after_faults().to_vec();
-        let whole = scenario.epoch()..Instant::from_ns(fabric.now());
+        let whole = scenario.epoch()..fabric.now();
         if let Some(last) = phases.last_mut() {
             last.flows
                 .extend(whole_flows(scenario, |_| true, routed.flows(), &whole));
@@ -288,29 +286,23 @@ impl Simulation<'_> {
     /// Runs to the end; false if it was interrupted before.
     fn run(&mut self, interrupts: &Interrupts) -> Result<bool, RunError> {
         let (start, end) = (self.scenario.epoch(), self.scenario.end());
-        let end_ns = end.ns();
-        let (step_ns, view_ns) = match self.scenario.has_star() {
-            true => (
-                self.scenario.frame.length().ns(),
-                VIEW_FRAMES * self.scenario.frame.length().ns(),
-            ),
-            false => (self.scenario.routed.sample_ms * NS_PER_MS, 0),
+        let (step, view) = match self.scenario.has_star() {
+            true => (self.scenario.frame.length(), VIEW_FRAMES * self.scenario.frame.length()),
+            false => (Duration::from_ms(self.scenario.routed.sample_ms), Duration::ZERO),
         };
-        let mut next_view_ns = view_ns;
-        while self.session.fabric.now() < end_ns {
+        let mut next_view = Instant::ZERO + view;
+        while self.session.fabric.now() < end {
             if interrupts.count() > 0 {
                 return Ok(false);
             }
-            let now_ns = self.session.fabric.now();
-            let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_times(phase).1.ns()));
-            let next_end = ends
-                .filter(|(_, at_ns)| *at_ns > now_ns)
-                .min_by_key(|(_, at_ns)| *at_ns);
-            let until_ns = next_end.map_or(end_ns, |(_, at_ns)| at_ns).min(now_ns + step_ns);
-            let advanced = self.recorders.run_until(&mut self.session, Instant::from_ns(until_ns));
-            if let Some((phase, _)) = next_end.filter(|(_, at_ns)| *at_ns == self.session.fabric.now()) {
+            let now = self.session.fabric.now();
+            let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_times(phase).1));
+            let next_end = ends.filter(|(_, at)| *at > now).min_by_key(|(_, at)| *at);
+            let until = next_end.map_or(end, |(_, at)| at).min(now + step);
+            let advanced = self.recorders.run_until(&mut self.session, until);
+            if let Some((phase, _)) = next_end.filter(|(_, at)| *at == self.session.fabric.now()) {
                 let results = self.session.fabric.flow_results();
-                let received = results.iter().map(|result| Bytes::new(result.received_bytes));
+                let received = results.iter().map(|result| result.received_bytes);
                 self.phase_bytes.insert(phase, received.collect());
             }
             while let Some(record) = poll_frame(&mut self.session.fabric) {
@@ -323,9 +315,9 @@ impl Simulation<'_> {
             self.session.listen();
             advanced?;
             self.session.answer()?;
-            let now_ns = self.session.fabric.now();
-            if now_ns >= next_view_ns || now_ns == end_ns {
-                next_view_ns = now_ns + view_ns;
+            let now = self.session.fabric.now();
+            if now >= next_view || now == end {
+                next_view = now + view;
                 let now = self.look((start, end), self.last_period());
                 let now = now.with(&mut self.progress);
                 self.hear(start);
@@ -348,7 +340,7 @@ impl Simulation<'_> {
     /// What is to be seen now but for what was counted since the last look.
     fn look(&self, (start, end): (Instant, Instant), period: PeriodNow) -> Snapshot {
         let fabric = &self.session.fabric;
-        let now = Instant::from_ns(fabric.now());
+        let now = fabric.now();
         let phases = 0..self.scenario.phases.len();
         let begun = phases.rev().find(|&index| self.scenario.phase_times(index).0 < now);
         Snapshot {
@@ -368,7 +360,7 @@ impl Simulation<'_> {
         if !self.spectators.watch.as_ref().is_some_and(Watch::is_due) {
             return;
         }
-        let now = Instant::from_ns(self.session.fabric.now());
+        let now = self.session.fabric.now();
         while let Ok(command) = self.spectators.fibres.try_recv() {
             command.fibre.set_up(&mut self.session.fabric, command.is_up);
             self.spectators.news.fibre(&command.name, command.is_up, now - start);
@@ -413,10 +405,10 @@ fn deterministic(mut statistics: Value) -> Value {
 fn phases(scenario: &Scenario, fabric: &World, phase_bytes: &BTreeMap<usize, Vec<Bytes>>) -> Vec<PhaseRun> {
     let results = fabric.flow_results();
     (0..scenario.phases.len())
-        .filter(|&index| scenario.phase_times(index).0.ns() < fabric.now())
+        .filter(|&index| scenario.phase_times(index).0 < fabric.now())
         .map(|index| {
             let (start, end) = scenario.phase_times(index);
-            let end = end.min(Instant::from_ns(fabric.now()));
+            let end = end.min(fabric.now());
             PhaseRun {
                 start,
                 end,
@@ -438,7 +430,7 @@ pub fn phase_flows(
     let flows = results.iter().enumerate();
     let flows = flows.filter(|(_, result)| result.flow.phase == phase);
     let flows = flows.map(|(place, result)| {
-        let received = Bytes::new(result.received_bytes);
+        let received = result.received_bytes;
         let phase_bytes = by_its_end.map_or(received, |received| received[place]);
         flow(result, phase_bytes, during)
     });
@@ -449,38 +441,38 @@ pub fn phase_flows(
 fn flow(result: &FlowResult, phase_bytes: Bytes, during: &Range<Instant>) -> Value {
     let delay = result.delay.as_ref();
     let is_sized = matches!(result.flow.kind, TrafficKind::File { .. });
-    let start_ns = result.start_ns.filter(|_| is_sized);
-    let own = own_time(start_ns, result.completed_ns, during);
+    let start = result.start.filter(|_| is_sized);
+    let own = own_time(start, result.completed, during);
     json!({
         "kind": result.flow.kind.name(),
         "transport": result.flow.kind.transport().map(slotwise_scenario::Transport::name),
         "entry": result.flow.entry,
         "from": result.flow.from.to_string(),
         "to": result.flow.to.to_string(),
-        "offered_bps": result.offered_bps,
+        "offered_bps": result.offered.map(Rate::bps),
         "sent_packets": result.sent_packets,
         "received_packets": result.received_packets,
-        "bytes": result.received_bytes,
+        "bytes": result.received_bytes.get(),
         "phase_bytes": phase_bytes.get(),
         "seconds": own.seconds(),
         "goodput_bps": phase_bytes.get() as f64 * 8e9 / own.ns() as f64,
-        "delay_ns": delay.map(|delay| json!({"min": delay.min_ns, "mean": delay.mean_ns, "p99": delay.p99_ns, "max": delay.max_ns})),
-        "completed_ns": result.completed_ns,
+        "delay_ns": delay.map(|delay| json!({"min": delay.min.ns(), "mean": delay.mean.ns(), "p99": delay.p99.ns(), "max": delay.max.ns()})),
+        "completed_ns": result.completed.map(Instant::ns),
         "pages": result.pages,
         "stream": result.stream.map(|stream| json!({
             "retransmissions": stream.retransmissions,
             "timeouts": stream.timeouts,
-            "srtt_ns": stream.srtt_ns,
-            "window_bytes": stream.window_bytes,
+            "srtt_ns": stream.srtt.map(Duration::ns),
+            "window_bytes": stream.window.get(),
         })),
     })
 }
 
 /// The time of which a flow's goodput is: of a flow of a size from its start until all had arrived, or its time was over; of others
 /// all of it.
-fn own_time(sized_start_ns: Option<u64>, completed_ns: Option<u64>, all: &Range<Instant>) -> Duration {
-    let end = completed_ns.map_or(all.end, Instant::from_ns);
-    let start = sized_start_ns.map_or(all.start, Instant::from_ns);
+fn own_time(sized_start: Option<Instant>, completed: Option<Instant>, all: &Range<Instant>) -> Duration {
+    let end = completed.unwrap_or(all.end);
+    let start = sized_start.unwrap_or(all.start);
     end.saturating_since(start).max(Duration::from_ns(1))
 }
 
@@ -523,23 +515,23 @@ pub fn whole_flows(
     for (flow, total) in flows.iter_mut().zip(totals) {
         let used = &total.used;
         let is_sized = flow_bytes(scenario, flow).is_some();
-        let own = own_time(is_sized.then_some(used.start_ns), used.completed_ns, whole);
+        let own = own_time(is_sized.then_some(used.start), used.completed, whole);
         flow["name"] = json!(total.name);
         flow["received_packets"] = json!(used.packets);
-        flow["bytes"] = json!(used.delivered_bytes);
+        flow["bytes"] = json!(used.delivered_bytes.get());
         flow["seconds"] = json!(own.seconds());
-        flow["goodput_bps"] = json!(used.delivered_bytes as f64 * 8e9 / own.ns() as f64);
-        flow["completed_ns"] = json!(used.completed_ns);
+        flow["goodput_bps"] = json!(used.delivered_bytes.get() as f64 * 8e9 / own.ns() as f64);
+        flow["completed_ns"] = json!(used.completed.map(Instant::ns));
         flow["delay_ns"] = match used.packets {
             0 => Value::Null,
-            packets => json!({"mean": used.delay_sum_ns as f64 / packets as f64, "max": used.delay_max_ns}),
+            packets => json!({"mean": used.delay_sum.ns() as f64 / packets as f64, "max": used.delay_max.ns()}),
         };
         if flow["transport"].is_string() {
             flow["stream"] = json!({
                 "retransmissions": used.retransmissions,
                 "timeouts": used.timeouts,
-                "srtt_ns": used.srtt_ns,
-                "window_bytes": used.window_bytes,
+                "srtt_ns": used.srtt.ns(),
+                "window_bytes": used.window.get(),
             });
         }
     }

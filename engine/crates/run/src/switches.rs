@@ -17,7 +17,7 @@ use slotwise_control::devices::execute;
 use slotwise_control::port_news::PortNews;
 
 /// How often digests and idle entries are looked after: their times are given in milliseconds at best.
-const AGENT_NS: u64 = 1_000_000;
+const AGENT_INTERVAL: units::Duration = units::Duration::from_ms(1);
 
 /// Time for the processes to put out what they still have at the end.
 const LAST_PACKETS: Duration = Duration::from_secs(5);
@@ -82,13 +82,16 @@ impl Switches {
 pub struct OwnSwitches {
     hub: DeviceHub,
     /// When to look after digests and idle entries.
-    agents_ns: u64,
+    agents: Instant,
 }
 
 impl OwnSwitches {
     /// Serves the switches' agents at once and then regularly.
     pub fn new(hub: DeviceHub) -> OwnSwitches {
-        OwnSwitches { hub, agents_ns: 0 }
+        OwnSwitches {
+            hub,
+            agents: Instant::ZERO,
+        }
     }
 
     fn serve(&mut self, fabric: &mut World) -> bool {
@@ -98,12 +101,12 @@ impl OwnSwitches {
         if let Some(command) = command {
             execute(fabric, command);
         }
-        let now_ns = fabric.now();
-        if now_ns >= self.agents_ns {
-            self.agents_ns = now_ns + AGENT_NS;
+        let now = fabric.now();
+        if now >= self.agents {
+            self.agents = now + AGENT_INTERVAL;
             for device in fabric.devices() {
                 if let Some(pipeline) = fabric.pipeline_mut(device.id()) {
-                    self.hub.tick(device.id(), Instant::from_ns(now_ns), pipeline);
+                    self.hub.tick(device.id(), now, pipeline);
                 }
             }
         }
@@ -111,11 +114,7 @@ impl OwnSwitches {
     }
 
     fn tell(&mut self, fabric: &mut World, event: ControlEvent) {
-        let ControlEvent {
-            at_ns,
-            device_id,
-            message,
-        } = event;
+        let ControlEvent { at, device_id, message } = event;
         match message {
             ControlMessage::Packet(frame) => {
                 // Without a controller the packet is lost, as on any switch; the schedule goes on.
@@ -123,7 +122,7 @@ impl OwnSwitches {
                 fabric.recycle(frame);
             }
             ControlMessage::Digest { name, fields } => {
-                self.hub.digest(device_id, &name, &fields, Instant::from_ns(at_ns));
+                self.hub.digest(device_id, &name, &fields, at);
             }
             ControlMessage::Link { port, is_up } => self.hub.port_status(device_id, port, is_up),
             // Only faults on purpose do that, and there are none in a live run.
@@ -158,7 +157,7 @@ impl Bmv2Switches {
         while taken < OUTPUTS_A_ROUND
             && let Some(output) = self.packets.try_recv().map_err(io::Error::other)?
         {
-            let answer = put_out(fabric, clock.now().ns(), &output);
+            let answer = put_out(fabric, clock.now(), &output);
             self.note(answer);
             taken += 1;
         }
@@ -169,9 +168,9 @@ impl Bmv2Switches {
         Ok(taken == OUTPUTS_A_ROUND)
     }
 
-    fn note(&mut self, answer_ns: Option<u64>) {
-        if let Some(answer_ns) = answer_ns {
-            self.answers.saturating_record(answer_ns);
+    fn note(&mut self, answer: Option<units::Duration>) {
+        if let Some(answer) = answer {
+            self.answers.saturating_record(answer.ns());
         }
     }
 
@@ -179,11 +178,11 @@ impl Bmv2Switches {
         fabric.set_switches_running(false);
         let lost = self.packets.lost();
         for output in self.packets.finish(LAST_PACKETS) {
-            if let Some(answer_ns) = put_out(fabric, clock.now().ns(), &output) {
-                self.answers.saturating_record(answer_ns);
+            if let Some(answer) = put_out(fabric, clock.now(), &output) {
+                self.answers.saturating_record(answer.ns());
             }
         }
-        fabric.run_until(clock.now().ns());
+        fabric.run_until(clock.now());
         fabric.settle_switches();
         SwitchAnswers {
             light: self.answers.len(),
@@ -196,10 +195,10 @@ impl Bmv2Switches {
 }
 
 /// How long the switch had it, if it was light.
-fn put_out(fabric: &mut World, now_ns: u64, output: &slotwise_bmv2::Output) -> Option<u64> {
+fn put_out(fabric: &mut World, now: Instant, output: &slotwise_bmv2::Output) -> Option<units::Duration> {
     // No switch has ports that do not fit; what comes from outside is not trusted to know.
     let port = u16::try_from(output.port).ok()?;
     fabric
-        .switch_output(now_ns, output.device_id, port, output.id, &output.packet)
+        .switch_output(now, output.device_id, port, output.id, &output.packet)
         .expect("streams belong to devices of the network")
 }

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use slotwise_units::{Bytes, Duration};
-use slotwise_wire::{HOLD_FRAMES, Stamp, Sync};
+use slotwise_wire::{HOLD_FRAMES, MAX_ANSWER_NS, Stamp, Sync};
 
 use crate::model::{Scenario, Signaling};
 use crate::reader::Reader;
@@ -12,6 +12,9 @@ use crate::section::{integer, section};
 use crate::timing::WIRE_OVERHEAD;
 
 const PPB: u128 = 1_000_000_000;
+
+/// Maximum length of a frame with free-running clocks: an edge answers an invitation within two frames.
+const MAX_FRAME: Duration = Duration::from_ns(MAX_ANSWER_NS as u64 / 2);
 
 /// An edge's T_d is its delay less its offset; line cards take a second either way.
 const MAX_OFFSET_NS: RangeInclusive<u64> = 0..=500_000_000;
@@ -38,6 +41,16 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
         return;
     };
     let frame = scenario.frame.length();
+    if frame > MAX_FRAME {
+        let slots = scenario.frame.slots;
+        let reason = format!("a frame of {slots} slots takes {frame} and exceeds {MAX_FRAME} with free-running clocks");
+        let expected = format!(
+            "at most {}, fewer slots or no 'clocks'",
+            (MAX_FRAME / u64::from(slots)).ns()
+        );
+        r.report("/frame/slot_ns".into(), reason, expected);
+        return;
+    }
     let delays = scenario.edges.iter().flat_map(|edge| &edge.fibres);
     let longest = delays.map(|fibre| fibre.delay).max().unwrap_or_default();
     let under_way = match scenario.frame.signaling {

@@ -28,7 +28,7 @@ use slotwise_observe::{outputs, reference};
 use slotwise_run::{emulate, netcfg, python, run, scenarios, simulate, view};
 use slotwise_scenario::Scenario;
 use slotwise_switch::switch::{CommandLine, Manner};
-use slotwise_switch::{card, linecard, portcard, stf, switch};
+use slotwise_switch::{line_card, stf, switch};
 use slotwise_transfer::{gtp, xfer};
 
 /// Emulator and simulator of agile optical networks with P4 switches
@@ -122,7 +122,7 @@ enum Command {
     },
     /// Run a line card as a process between a P4 switch and a link (needs root)
     #[command(subcommand)]
-    Card(card::Card),
+    LineCard(line_card::LineCard),
     Gtp(gtp::Args),
     Stf(stf::Args),
     Switch(Box<switch::Args>),
@@ -136,10 +136,6 @@ enum Command {
     #[command(subcommand)]
     Workload(workload::Workload),
     Xfer(xfer::Args),
-    #[command(hide = true)]
-    Linecard(linecard::Args),
-    #[command(hide = true)]
-    Portcard(portcard::Args),
     /// Make one run of an experiment (used by `reproduce --on` on other machines)
     #[command(hide = true)]
     RunTask(elsewhere::RunTaskArgs),
@@ -251,24 +247,14 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             manual::pages(&Cli::command(), directory)?;
             ExitCode::SUCCESS
         }
-        Command::Card(card) => {
-            card::run(card)?;
+        Command::LineCard(card) => {
+            line_card::run(card)?;
             ExitCode::SUCCESS
         }
         Command::Gtp(args) => verdict(gtp::run(args)?),
-        Command::Linecard(args) => {
-            card::renamed("linecard", "gates");
-            linecard::run(args)?;
-            ExitCode::SUCCESS
-        }
         Command::Stf(args) => verdict(stf::run(args)?),
         Command::Switch(args) => {
             switch::run(args, Manner::Slotwise)?;
-            ExitCode::SUCCESS
-        }
-        Command::Portcard(args) => {
-            card::renamed("portcard", "fifo");
-            portcard::run(args)?;
             ExitCode::SUCCESS
         }
         Command::RunTask(args) => {

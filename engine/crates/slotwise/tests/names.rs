@@ -72,7 +72,7 @@ fn shells_complete_what_is_shown_and_nothing_else() {
         for word in ["simulate", "sample-frames", "completion"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        assert!(!script.contains("run-task") && !script.contains("portcard"), "{shell}");
+        assert!(!script.contains("run-task"), "{shell}");
     }
     let script = tempfile::NamedTempFile::new().unwrap();
     fs::write(script.path(), printed(&["completion", "bash"])).unwrap();
@@ -100,7 +100,7 @@ fn every_command_has_a_manual_page() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    for name in ["slotwise.1", "slotwise-simulate.1", "slotwise-card-gates.1"] {
+    for name in ["slotwise.1", "slotwise-simulate.1", "slotwise-line-card-gates.1"] {
         assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
     }
     assert!(!names.iter().any(|name| name.contains("run-task")), "{names:?}");

@@ -5,12 +5,12 @@ use slotwise_units::{Duration, Instant};
 
 use super::ARRIVALS;
 use crate::Port;
+use crate::burst::is_tcp;
 use crate::card::{Action, Actions, Expiry};
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::packet::Packet;
 use crate::resequencer::Resequencer;
 use crate::timer::Timer;
-use crate::train::is_tcp;
 
 /// Resequencer of an edge.
 pub(super) struct Arrivals {

@@ -7,15 +7,15 @@ use slotwise_wire::{Label, Optical, TrainPart};
 use super::output::{Before, Output};
 use super::{BURSTS, EdgeCard, Then};
 use crate::assembly::{Assembly, Joining};
+use crate::burst::{Burst, payload_bytes};
+use crate::burst_memory::Answer;
+use crate::burst_queue::Labelled;
 use crate::card::{Action, Actions, Broken, Expiry, Program, Record, Then as CardThen};
 use crate::macroflows::{Held, Macroflows};
-use crate::message::train as message;
+use crate::message::burst as message;
 use crate::message::{ToCard, interval_tick};
 use crate::packet::Packet;
 use crate::timer::Timer;
-use crate::train::{Train, payload_bytes};
-use crate::train_card::Answer;
-use crate::train_queue::Labelled;
 use crate::wavelength::{counted, lose};
 use crate::{DropCause, Port};
 
@@ -66,7 +66,7 @@ impl EdgeCard {
     ) {
         let bytes = counted(&packet.frame, self.framing);
         let labelled = Labelled {
-            train: Train::only(packet, bytes),
+            burst: Burst::only(packet, bytes),
             class: label.traffic_class,
             tag: 0,
         };
@@ -74,7 +74,7 @@ impl EdgeCard {
             .bursts
             .as_mut()
             .is_some_and(|bursts| bursts.assembly.card.take_in(bytes));
-        formed(port, label, &labelled.train, out);
+        formed(port, label, &labelled.burst, out);
         if has_room {
             return self.put(now, port, optical.queue, labelled, out);
         }
@@ -150,14 +150,14 @@ impl EdgeCard {
         then: CardThen,
         out: &mut Actions,
     ) -> bool {
-        let Some(output) = self.outputs.get(port) else {
+        let Some(output) = self.outputs.get_mut(port) else {
             return false;
         };
         if output.is_dark {
-            self.let_go(labelled.train.bytes);
+            self.let_go(labelled.burst.bytes);
             return self.lose_burst(port, DropCause::LinkDown, labelled, then, out);
         }
-        let Before::Bursts(queue) = &mut output.before else {
+        let Before::Bursts(queue, _) = &mut output.before else {
             return false;
         };
         let class = labelled.class;
@@ -166,9 +166,9 @@ impl EdgeCard {
         let limit = self.bursts.as_ref().and_then(|bursts| bursts.limit);
         if let Some(IngressLimit { bursts, by_class }) = limit
             && let Some(Output {
-                before: Before::Bursts(queue),
+                before: Before::Bursts(queue, _),
                 ..
-            }) = self.outputs.get(port)
+            }) = self.outputs.get_mut(port)
             && queue.is_over(bursts, by_class.then_some(class))
         {
             let broken = Broken::IngressLimit;
@@ -191,28 +191,28 @@ impl EdgeCard {
     /// The next burst enters the wavelength if it is free. Returns its class and tag.
     fn begins(&mut self, now: Instant, port: Port, out: &mut Actions) -> Option<(u8, u64)> {
         let (guard, framing, program) = (self.guard, self.framing, self.program);
-        let output = self.outputs.get(port)?;
-        let Before::Bursts(queue) = &mut output.before else {
+        let output = self.outputs.get_mut(port)?;
+        let Before::Bursts(queue, _) = &mut output.before else {
             return None;
         };
         let byte_time = output.wavelength.byte_time;
         let leaving = queue.begin(now, byte_time, guard)?;
-        let Labelled { train, class, tag } = leaving.labelled;
+        let Labelled { burst, class, tag } = leaving.labelled;
         out.push(Action::Timer {
             timer: port,
             at: leaving.end,
             expiry: Expiry::Last,
         });
-        let bytes = train.bytes;
-        output.light(now, port, train, (framing, program), out);
+        let bytes = burst.bytes;
+        output.light(now, port, burst, (framing, program), out);
         self.let_go(bytes);
         Some((class, tag))
     }
 
     /// A burst has left: the next one begins, and P4 gets a report.
     pub(super) fn has_left(&mut self, now: Instant, port: Port, program: Program, out: &mut Actions) {
-        let ended = match self.outputs.get(port).map(|output| &mut output.before) {
-            Some(Before::Bursts(queue)) => queue.end(now),
+        let ended = match self.outputs.get_mut(port).map(|output| &mut output.before) {
+            Some(Before::Bursts(queue, _)) => queue.end(now),
             _ => None,
         };
         let Some(is_known) = ended else { return };
@@ -226,7 +226,7 @@ impl EdgeCard {
     fn tell_sent(&mut self, port: Port, begins: Option<(u8, u64)>, then: CardThen, out: &mut Actions) -> bool {
         let counts = self.bursts.as_ref().is_some_and(|bursts| bursts.limit.is_some());
         if counts {
-            out.ask(&message::train_sent(port, begins), None, then);
+            out.ask(&message::burst_sent(port, begins), None, then);
         }
         counts
     }
@@ -241,20 +241,20 @@ impl EdgeCard {
         out: &mut Actions,
     ) -> bool {
         let Some(Output {
-            before: Before::Bursts(queue),
+            before: Before::Bursts(queue, _),
             ..
-        }) = self.outputs.get(port)
+        }) = self.outputs.get_mut(port)
         else {
             return false;
         };
         queue.lose();
         let is_busy = queue.is_busy();
-        let Labelled { train, class, tag } = labelled;
-        self.lose_frames(port, cause, train, out);
+        let Labelled { burst, class, tag } = labelled;
+        self.lose_frames(port, cause, burst, out);
         self.tell_sent(port, is_busy.then_some((class, tag)), then, out)
     }
 
-    pub(super) fn lose_frames(&self, port: Port, cause: DropCause, burst: Train, out: &mut Actions) {
+    pub(super) fn lose_frames(&self, port: Port, cause: DropCause, burst: Burst, out: &mut Actions) {
         for packet in burst.frames {
             lose(port, cause, packet.frame, self.program, out);
         }
@@ -263,9 +263,9 @@ impl EdgeCard {
     /// Loses the bursts that wait before a dark output, then all frames that have not begun to leave.
     pub(super) fn lose_waiting(&mut self, mut losing: Box<Losing>, out: &mut Actions) {
         let port = losing.port;
-        while let Some(Labelled { train, class, tag }) = losing.lost.next() {
-            self.let_go(train.bytes);
-            self.lose_frames(port, DropCause::LinkDown, train, out);
+        while let Some(Labelled { burst, class, tag }) = losing.lost.next() {
+            self.let_go(burst.bytes);
+            self.lose_frames(port, DropCause::LinkDown, burst, out);
             let begins = losing.is_busy.then_some((class, tag));
             if self.bursts.as_ref().is_some_and(|bursts| bursts.limit.is_some()) {
                 let then = CardThen::Edge(Then::Lose(losing));
@@ -273,27 +273,8 @@ impl EdgeCard {
                 return;
             }
         }
-        if let Some(output) = self.outputs.get(port) {
+        if let Some(output) = self.outputs.get_mut(port) {
             output.cut(port, DropCause::LinkDown, out);
-        }
-    }
-
-    /// Asks P4 with the tick of an output's interval timer that has expired, one after its answer to the other.
-    pub(super) fn output_ticks(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        let Some(output) = self.outputs.get(port) else { return };
-        let Before::Bursts(queue) = &mut output.before else {
-            return;
-        };
-        match queue.tick(now) {
-            Some((tick, state)) => {
-                output.is_asking = true;
-                out.ask(
-                    &interval_tick(port, &tick, port, &state),
-                    None,
-                    CardThen::Output { port },
-                );
-            }
-            None => output.set_timer(now, port, out),
         }
     }
 
@@ -330,7 +311,7 @@ impl EdgeCard {
     /// P4's answer about a closed burst; false if it fits none.
     pub(super) fn labelled(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
         let port = message.port;
-        let Some((answer, label)) = message::train_label(message) else {
+        let Some((answer, label)) = message::burst_label(message) else {
             return false;
         };
         let answered = self
@@ -339,7 +320,7 @@ impl EdgeCard {
             .map(|bursts| bursts.assembly.card.answer(&answer, label.as_ref()));
         match (answered, label) {
             (Some(Ok(Answer::Labelled { queue, labelled })), Some(label)) => {
-                formed(port, label, &labelled.train, out);
+                formed(port, label, &labelled.burst, out);
                 self.put(now, port, queue, labelled, out);
                 true
             }
@@ -354,7 +335,7 @@ impl EdgeCard {
 }
 
 /// Records that an edge has made a burst.
-fn formed(port: Port, label: Label, burst: &Train, out: &mut Actions) {
+fn formed(port: Port, label: Label, burst: &Burst, out: &mut Actions) {
     out.push(Action::Seen(Record::BurstFormed {
         port,
         label,

@@ -21,23 +21,25 @@ use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{FlowOp, Label, PORT_LINECARD, PORT_OPTICAL_BASE};
 
 use crate::assembly::Assembly;
+use crate::burst::payload_bytes;
+use crate::burst_memory::BurstMemory;
+use crate::burst_queue::{BurstQueue, BurstUse, Labelled};
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Record, Then as CardThen, TimerId};
 use crate::fifo::{Fifo, FifoUse};
 use crate::macroflows::Macroflows;
 use crate::message::ToCard;
-use crate::message::train::{self as message, InLight};
+use crate::message::burst::{self as message, InLight};
 use crate::packet::{Origin, Packet};
+use crate::ports::Ports;
+use crate::ticks::{IntervalQueue, Ticks};
 use crate::timer::Timer;
-use crate::train::payload_bytes;
-use crate::train_card::TrainCard;
-use crate::train_queue::{Labelled, TrainQueue, TrainUse};
 use crate::wavelength::{Wavelength, counted, lose};
 use crate::{DropCause, Port};
 use arrivals::Arrivals;
 use bursts::Bursts;
 pub use bursts::{IngressLimit, Losing};
 pub use output::Direct;
-use output::{Before, Output, Outputs};
+use output::{Before, Output};
 
 /// Timer of open bursts and macroflows. Outputs have the numbers of their ports.
 const BURSTS: TimerId = 0;
@@ -72,7 +74,7 @@ pub enum OutputUse {
     /// Use of a queue of packets, each a burst.
     Queue(FifoUse),
     /// Use of a queue of bursts that share memory.
-    Bursts(TrainUse),
+    Bursts(BurstUse),
 }
 
 /// Card of an edge of optical packet switches.
@@ -84,7 +86,7 @@ pub struct EdgeCard {
     framing: Bytes,
     /// Time that is kept free behind each burst.
     guard: Duration,
-    outputs: Outputs,
+    outputs: Ports<Output>,
     bursts: Option<Bursts>,
     arrivals: Option<Arrivals>,
 }
@@ -98,7 +100,7 @@ impl EdgeCard {
             is_outside: false,
             framing,
             guard,
-            outputs: Outputs::default(),
+            outputs: Ports::from(PORT_OPTICAL_BASE),
             bursts: None,
             arrivals: None,
         }
@@ -106,7 +108,7 @@ impl EdgeCard {
 
     /// Adds memory that bursts of all outputs share. `probe_port` is the output for probes.
     #[must_use]
-    pub fn with_bursts(mut self, memory: TrainCard, limit: Option<IngressLimit>, probe_port: Port) -> EdgeCard {
+    pub fn with_bursts(mut self, memory: BurstMemory, limit: Option<IngressLimit>, probe_port: Port) -> EdgeCard {
         self.bursts = Some(Bursts {
             assembly: Assembly::new(memory, PORT_OPTICAL_BASE).with_timer(BURSTS),
             limit,
@@ -132,13 +134,14 @@ impl EdgeCard {
     pub fn add_output(
         &mut self,
         port: Port,
-        queue: TrainQueue,
+        queue: BurstQueue,
         wavelength: Wavelength,
         direct: Option<Direct>,
     ) -> Option<Instant> {
         let first = queue.next_tick();
-        let mut output = Output::new(Before::Bursts(queue), wavelength);
-        (output.direct, output.timer) = (direct, Timer::set_to(first));
+        let ticks = Ticks::new(port, port, &queue);
+        let mut output = Output::new(Before::Bursts(queue, ticks), wavelength);
+        output.direct = direct;
         self.outputs.add(port, output);
         first
     }
@@ -160,9 +163,9 @@ impl EdgeCard {
 
     /// Use of an output; `None` if there is no such output.
     pub fn take_output_use(&mut self, now: Instant, port: Port) -> Option<OutputUse> {
-        Some(match &mut self.outputs.get(port)?.before {
+        Some(match &mut self.outputs.get_mut(port)?.before {
             Before::Queue(queue) => OutputUse::Queue(queue.take_use(now)),
-            Before::Bursts(queue) => OutputUse::Bursts(queue.take_use()),
+            Before::Bursts(queue, _) => OutputUse::Bursts(queue.take_use()),
         })
     }
 
@@ -206,11 +209,21 @@ impl EdgeCard {
         }
     }
 
+    /// The bursts before an output, and their interval timers.
+    fn ticking(&mut self, port: Port) -> Option<(&mut BurstQueue, &mut Ticks)> {
+        match &mut self.outputs.get_mut(port)?.before {
+            Before::Queue(_) => None,
+            Before::Bursts(queue, ticks) => Some((queue, ticks)),
+        }
+    }
+
     /// A packet with a label leaves as a burst.
     fn queue_sends(&mut self, now: Instant, port: Port, label: Label, packet: Packet, out: &mut Actions) {
         let program = self.program;
         let bytes = counted(&packet.frame, self.framing);
-        let Some(output) = self.outputs.get(port) else { return };
+        let Some(output) = self.outputs.get_mut(port) else {
+            return;
+        };
         let Before::Queue(queue) = &mut output.before else {
             return;
         };
@@ -251,10 +264,10 @@ impl Card for EdgeCard {
             (Some(Before::Queue(_)), Some(InLight::First(label, _))) if label.src_edge == edge => {
                 self.queue_sends(now, port, label, packet, out);
             }
-            (Some(Before::Bursts(_)), Some(InLight::First(label, optical))) if label.src_edge == edge => {
+            (Some(Before::Bursts(..)), Some(InLight::First(label, optical))) if label.src_edge == edge => {
                 self.takes_burst(now, port, (label, optical), packet, out);
             }
-            (Some(Before::Bursts(_)), Some(InLight::Behind(optical))) if optical.src_edge == edge => {
+            (Some(Before::Bursts(..)), Some(InLight::Behind(optical))) if optical.src_edge == edge => {
                 self.joins(now, port, &optical, packet, out);
             }
             (before, _) => {
@@ -267,21 +280,17 @@ impl Card for EdgeCard {
 
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
         let port = message.port;
-        let Some(output) = self.outputs.get(port) else {
+        let Some(output) = self.outputs.get_mut(port) else {
             return false;
         };
-        let Before::Bursts(queue) = &mut output.before else {
+        let Before::Bursts(queue, ticks) = &mut output.before else {
             return false;
         };
         let Some(control) = message.flow_control() else {
             return self.labelled(now, message, out);
         };
         if control.queue == port {
-            let is_set = queue.control(now, &control).is_ok();
-            if is_set && !output.is_asking {
-                output.set_timer(now, port, out);
-            }
-            return is_set;
+            return ticks.told(now, queue, &control, out);
         }
         let is_rate = control.op == u8::from(FlowOp::SetRate);
         let macroflows = self.bursts.as_mut().and_then(Bursts::macroflows).filter(|_| is_rate);
@@ -293,11 +302,10 @@ impl Card for EdgeCard {
 
     fn goes_on(&mut self, now: Instant, then: CardThen, pass: Pass, out: &mut Actions) {
         match then {
-            CardThen::Output { port } => {
-                if let Some(output) = self.outputs.get(port) {
-                    output.is_asking = false;
+            CardThen::Ticks { timer } => {
+                if let Some((queue, ticks)) = self.ticking(timer) {
+                    ticks.goes_on(now, queue, out);
                 }
-                self.output_ticks(now, port, out);
             }
             CardThen::Assembly(_, then) => {
                 let assembly = self.bursts.as_mut().map(|bursts| &mut bursts.assembly);
@@ -327,8 +335,8 @@ impl Card for EdgeCard {
                 }
             }
             (port, Expiry::First) => {
-                if self.outputs.get(port).is_some_and(|output| output.timer.expires(now)) {
-                    self.output_ticks(now, port, out);
+                if let Some((queue, ticks)) = self.ticking(port) {
+                    ticks.due(now, queue, out);
                 }
             }
             (port, Expiry::Last) => self.has_left(now, port, program, out),
@@ -337,7 +345,9 @@ impl Card for EdgeCard {
     }
 
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
-        let Some(output) = self.outputs.get(port) else { return };
+        let Some(output) = self.outputs.get_mut(port) else {
+            return;
+        };
         output.is_dark = is_dark;
         if !is_dark {
             return;
@@ -347,7 +357,7 @@ impl Card for EdgeCard {
                 queue.drop_waiting(now);
                 output.cut(port, DropCause::LinkDown, out);
             }
-            Before::Bursts(queue) => {
+            Before::Bursts(queue, _) => {
                 let losing = Box::new(Losing {
                     port,
                     is_busy: queue.is_busy(),
@@ -361,14 +371,16 @@ impl Card for EdgeCard {
     /// Loses everything that waits, including open bursts and macroflows. P4 gets no reports: its counts restart.
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
         let cause = DropCause::PipelineReplaced;
-        for port in self.outputs.ports() {
-            let Some(output) = self.outputs.get(port) else { continue };
+        for port in self.outputs.numbers() {
+            let Some(output) = self.outputs.get_mut(port) else {
+                continue;
+            };
             let lost = output.lose_waiting(now);
-            for Labelled { train, .. } in lost {
-                self.let_go(train.bytes);
-                self.lose_frames(port, cause, train, out);
+            for Labelled { burst, .. } in lost {
+                self.let_go(burst.bytes);
+                self.lose_frames(port, cause, burst, out);
             }
-            if let Some(output) = self.outputs.get(port) {
+            if let Some(output) = self.outputs.get_mut(port) {
                 output.cut(port, cause, out);
             }
         }

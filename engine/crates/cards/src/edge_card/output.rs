@@ -2,15 +2,14 @@
 //! Outputs of an edge, and how light enters a wavelength.
 
 use slotwise_units::{Bytes, Duration, Instant};
-use slotwise_wire::PORT_OPTICAL_BASE;
 
-use crate::card::{Action, Actions, Broken, Expiry, Record};
+use crate::burst::Burst;
+use crate::burst_queue::{BurstQueue, Labelled};
+use crate::card::{Action, Actions, Broken, Record};
 use crate::drawn_delay::DrawnDelay;
 use crate::fifo::Fifo;
-use crate::message::train::{self as message, InLight};
-use crate::timer::Timer;
-use crate::train::Train;
-use crate::train_queue::{Labelled, TrainQueue};
+use crate::message::burst::{self as message, InLight};
+use crate::ticks::Ticks;
 use crate::wavelength::{Wavelength, counted};
 use crate::{DropCause, Port};
 
@@ -18,8 +17,8 @@ use crate::{DropCause, Port};
 pub(super) enum Before {
     /// Queue of packets, each a burst, which waits until it may begin to leave.
     Queue(Fifo),
-    /// Queue of bursts that share memory.
-    Bursts(TrainQueue),
+    /// Queue of bursts that share memory, with its interval timers.
+    Bursts(BurstQueue, Ticks),
 }
 
 /// Fibre between edges, over which a burst arrives as a whole.
@@ -51,10 +50,6 @@ pub(super) struct Output {
     pub(super) wavelength: Wavelength,
     pub(super) direct: Option<Direct>,
     pub(super) is_dark: bool,
-    /// True while P4 is asked with a tick.
-    pub(super) is_asking: bool,
-    /// Expiry of an interval timer.
-    pub(super) timer: Timer,
 }
 
 impl Output {
@@ -64,18 +59,6 @@ impl Output {
             wavelength,
             direct: None,
             is_dark: false,
-            is_asking: false,
-            timer: Timer::default(),
-        }
-    }
-
-    /// Sets the timer to the next tick.
-    pub(super) fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        if let Before::Bursts(queue) = &self.before
-            && let Some(next) = queue.next_tick()
-        {
-            let at = next.max(now + Duration::from_ns(1));
-            self.timer.set(at, (port, Expiry::First), out);
         }
     }
 
@@ -93,7 +76,7 @@ impl Output {
                 queue.drop_waiting(now);
                 Vec::new()
             }
-            Before::Bursts(queue) => {
+            Before::Bursts(queue, _) => {
                 queue.forget();
                 queue.take_waiting()
             }
@@ -105,7 +88,7 @@ impl Output {
         &mut self,
         now: Instant,
         port: Port,
-        burst: Train,
+        burst: Burst,
         (framing, program): (Bytes, u32),
         out: &mut Actions,
     ) {
@@ -136,32 +119,5 @@ impl Output {
             }
             wavelength.enter((at, duration), packet, program, out);
         }
-    }
-}
-
-/// Outputs by port, from [`PORT_OPTICAL_BASE`] on.
-#[derive(Default)]
-pub(super) struct Outputs {
-    outputs: Vec<Option<Output>>,
-}
-
-impl Outputs {
-    pub(super) fn add(&mut self, port: Port, output: Output) {
-        let place = usize::from(port - PORT_OPTICAL_BASE);
-        if place >= self.outputs.len() {
-            self.outputs.resize_with(place + 1, || None);
-        }
-        self.outputs[place] = Some(output);
-    }
-
-    #[inline]
-    pub(super) fn get(&mut self, port: Port) -> Option<&mut Output> {
-        let place = port.checked_sub(PORT_OPTICAL_BASE)?;
-        self.outputs.get_mut(usize::from(place))?.as_mut()
-    }
-
-    /// All places, with or without an output.
-    pub(super) fn ports(&self) -> impl Iterator<Item = Port> + use<> {
-        PORT_OPTICAL_BASE..PORT_OPTICAL_BASE + self.outputs.len() as Port
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+mod bursts;
+
 use slotwise_units::Rate;
 use slotwise_wire::{
     ETHERTYPE_OPTICAL, Ethernet, FlowControl, IP_PROTOCOL_TCP, IntervalTick, LABEL_VERSION, LabelKind, LineCardKind,
@@ -8,15 +10,15 @@ use slotwise_wire::{
 
 use super::output::Output;
 use super::*;
-use crate::aggregation::{Aggregation, Intervals, TrainTimer};
+use crate::aggregation::{Aggregation, BurstTimer, Intervals};
+use crate::burst::Burst;
 use crate::card::Broken;
 use crate::drawn_delay::{DelayProcess, DrawnDelay};
 use crate::fifo::Limit;
 use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
 use crate::packet::Frame;
-use crate::random::{Stream, generator};
-use crate::train::Train;
+use slotwise_random::{Stream, generator};
 
 const EDGE: u16 = 3;
 const PORT: Port = PORT_OPTICAL_BASE + 1;
@@ -59,22 +61,22 @@ fn with_queue(to_edge: bool) -> EdgeCard {
 }
 
 /// Memory of 4000 bytes.
-fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> TrainCard {
+fn memory(aggregates: bool, macroflows: Option<Macroflows>) -> BurstMemory {
     let intervals = Intervals {
         interval: INTERVAL,
-        timer: TrainTimer::FirstPacket,
+        timer: BurstTimer::FirstPacket,
         dither: false,
         seed: 1,
         edge: EDGE,
     };
     let aggregation = aggregates.then(|| Aggregation::new(intervals, 4));
-    TrainCard::new(Bytes::new(4000), aggregation, macroflows)
+    BurstMemory::new(Bytes::new(4000), aggregation, macroflows)
 }
 
-fn with(memory: TrainCard, limit: Option<IngressLimit>) -> EdgeCard {
+fn with(memory: BurstMemory, limit: Option<IngressLimit>) -> EdgeCard {
     let mut card = bare().with_bursts(memory, limit, PROBES);
     assert_eq!(
-        card.add_output(PORT, TrainQueue::default(), wavelength(false), None),
+        card.add_output(PORT, BurstQueue::default(), wavelength(false), None),
         None
     );
     card
@@ -85,12 +87,12 @@ fn macroflows() -> Macroflows {
     Macroflows::new([QUEUE], Duration::from_ms(50), Rate::from_bps(8_000_000), (1, 5))
 }
 
-fn label(train: u32, length: usize, packets: u16) -> Label {
+fn label(burst: u32, length: usize, packets: u16) -> Label {
     Label {
         version: LABEL_VERSION,
         kind: LabelKind::Train.into(),
         src_edge: EDGE,
-        train,
+        train: burst,
         packets,
         length: length as u32,
         traffic_class: 1,
@@ -121,8 +123,8 @@ fn frame(label: Option<Label>, optical: Optical, bytes: usize) -> Packet {
 }
 
 /// A burst of one packet.
-fn burst(train: u32, bytes: usize) -> Packet {
-    frame(Some(label(train, bytes, 1)), optical(TrainPart::Only, train), bytes)
+fn burst(burst: u32, bytes: usize) -> Packet {
+    frame(Some(label(burst, bytes, 1)), optical(TrainPart::Only, burst), bytes)
 }
 
 /// A packet of 1000 bytes without a label.
@@ -138,8 +140,8 @@ fn sends(card: &mut EdgeCard, now: Instant, packet: Packet) -> Vec<Action> {
 
 fn told(card: &mut EdgeCard, now: Instant, frame: &[u8]) -> (bool, Vec<Action>) {
     let mut out = Actions::default();
-    let is_obeyed = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
-    (is_obeyed, out.list)
+    let is_applied = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
+    (is_applied, out.list)
 }
 
 fn due(card: &mut EdgeCard, now: Instant, timer: TimerId, expiry: Expiry) -> Vec<Action> {
@@ -379,7 +381,7 @@ fn one_burst_leaves_and_the_others_wait() {
     assert!(card.take_waits().is_none());
     assert!(matches!(
         card.take_output_use(us(2030), PORT),
-        Some(OutputUse::Bursts(TrainUse { sent_trains: 3, .. }))
+        Some(OutputUse::Bursts(BurstUse { sent_bursts: 3, .. }))
     ));
     sends(&mut card, us(3000), burst(4, 1000));
     let mut out = Actions::default();
@@ -394,12 +396,12 @@ fn the_limit_may_count_by_class() {
         by_class: true,
     };
     let mut card = with(memory(false, None), Some(limit));
-    let of_class = |train, traffic_class| {
+    let of_class = |burst, traffic_class| {
         let label = Label {
             traffic_class,
-            ..label(train, 500, 1)
+            ..label(burst, 500, 1)
         };
-        frame(Some(label), optical(TrainPart::Only, train), 500)
+        frame(Some(label), optical(TrainPart::Only, burst), 500)
     };
     sends(&mut card, us(0), of_class(1, 0));
     assert_eq!(names(&sends(&mut card, us(0), of_class(2, 0))), ["formed"]);
@@ -422,120 +424,6 @@ fn a_burst_without_room_is_lost_and_p4_is_told() {
 }
 
 #[test]
-fn packets_are_assembled_until_their_interval_ends() {
-    let mut card = with(memory(true, None), Some(LIMIT));
-    let out = sends(&mut card, us(0), part(TrainPart::First));
-    assert_eq!(timers(&out), [(BURSTS, us(5000), Expiry::First)]);
-    assert!(sends(&mut card, us(1), part(TrainPart::Middle)).is_empty());
-    let (tick, then) = question(due(&mut card, us(5000), BURSTS, Expiry::First));
-    let tick = TrainTick::decode(&tick[HEADER..]).unwrap();
-    assert_eq!((tick.queue, tick.packets, tick.bytes), (QUEUE, 2, 2000));
-    let good = label(1, 2000 + Label::SIZE, 2);
-    for wrong in [answer(3, Some(good), 0), header(PORT, LineCardKind::Alarm).to_vec()] {
-        assert!(!told(&mut card, us(5000), &wrong).0);
-    }
-    let (is_obeyed, out) = told(&mut card, us(5000), &answer(2, Some(good), 9));
-    assert!(is_obeyed);
-    assert_eq!(names(&out), ["formed", "timer", "left", "enters", "enters"]);
-    assert_eq!(arrivals(&out), [us(5100), us(5100 + 1000 + Label::SIZE as u64)]);
-    assert!(goes_on(&mut card, us(5000), then, DONE).is_empty());
-}
-
-#[test]
-fn p4_may_refuse_a_burst_or_have_no_answer() {
-    let mut card = with(memory(true, None), None);
-    sends(&mut card, us(0), part(TrainPart::First));
-    let out = sends(&mut card, us(1), part(TrainPart::First));
-    let (_, then) = question(out);
-    let (is_obeyed, out) = told(&mut card, us(1), &answer(1, None, 0));
-    assert!(is_obeyed);
-    assert_eq!(names(&out), ["refused", "drop"]);
-    assert_eq!(drops(&out), [(PORT, DropCause::Refused)]);
-    let joined = goes_on(&mut card, us(1), then, DONE);
-    assert_eq!(names(&joined), [] as [&str; 0], "the timer runs");
-    let timer = due(&mut card, us(5000), BURSTS, Expiry::First);
-    assert_eq!(timers(&timer), [(BURSTS, us(5001), Expiry::First)]);
-    let (_, then) = question(due(&mut card, us(5001), BURSTS, Expiry::First));
-    let out = goes_on(&mut card, us(5001), then, Pass::Done { outputs: 0 });
-    assert_eq!(drops(&out), [(PORT_LINECARD, DropCause::Refused)]);
-    let mut without = with(memory(false, None), None);
-    assert!(!told(&mut without, us(0), &answer(1, None, 0)).0, "nothing was asked");
-    assert_eq!(
-        drops(&sends(&mut without, us(0), part(TrainPart::First))),
-        [(PORT, DropCause::NoSuchQueue)]
-    );
-}
-
-#[test]
-fn macroflows_hold_bursts_back() {
-    let mut card = with(memory(false, Some(macroflows())), Some(LIMIT));
-    let mut out = Actions::default();
-    card.starts(us(0), &mut out);
-    assert_eq!(timers(&out.list), [(BURSTS, us(10_000), Expiry::First)], "its tick");
-    assert_eq!(
-        names(&sends(&mut card, us(0), burst(1, 1000))),
-        ["formed", "timer", "left", "enters"]
-    );
-    let waits = sends(&mut card, us(0), burst(2, 1000));
-    assert_eq!(timers(&waits), [(BURSTS, us(1000), Expiry::Last)]);
-    let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::SetRate, 16_000_000));
-    assert!(is_obeyed && timers(&out) == [(BURSTS, us(500), Expiry::Last)]);
-    assert!(!told(&mut card, us(0), &control(PORT, QUEUE, FlowOp::Open, 0)).0);
-    assert!(!told(&mut card, us(0), &control(PORT, QUEUE + 9, FlowOp::SetRate, 1)).0);
-    let out = due(&mut card, us(500), BURSTS, Expiry::Last);
-    assert_eq!(names(&out), [] as [&str; 0], "it waits for the output now");
-    assert_eq!(card.take_waits().unwrap().len(), 2);
-    let (tick, then) = question(due(&mut card, us(10_000), BURSTS, Expiry::First));
-    let tick = IntervalTick::decode(&tick[HEADER..]).unwrap();
-    assert_eq!(tick.local_ns, us(10_000).ns());
-    let (_, out) = told(&mut card, us(11_000), &control(PORT, QUEUE, FlowOp::SetRate, 8_000_000));
-    assert_eq!(timers(&out), [(BURSTS, us(60_000), Expiry::First)]);
-    assert!(goes_on(&mut card, us(11_000), then, DONE).is_empty(), "no other is due");
-    let used = card.take_memory_use().unwrap();
-    assert_eq!(used.probe_round_trip, Duration::from_ms(1));
-}
-
-#[test]
-fn bursts_that_macroflows_let_out_to_a_dark_output_are_lost_one_by_one() {
-    let mut card = with(memory(false, Some(macroflows())), Some(LIMIT));
-    sends(&mut card, us(0), burst(1, 1000));
-    sends(&mut card, us(0), burst(2, 500));
-    sends(&mut card, us(0), burst(3, 500));
-    told(&mut card, us(1), &control(PORT, QUEUE, FlowOp::SetRate, 0));
-    assert_eq!(
-        names(&set_dark(&mut card, us(2), true)),
-        ["cut"],
-        "none waits before it"
-    );
-    let out = due(&mut card, us(2), BURSTS, Expiry::Last);
-    assert_eq!(drops(&out), [(PORT, DropCause::LinkDown)]);
-    let out = goes_on(&mut card, us(2), question(out).1, DONE);
-    assert_eq!(names(&out), ["lost", "drop", "asks"]);
-    assert!(goes_on(&mut card, us(2), question(out).1, DONE).is_empty());
-    assert_eq!(card.take_memory_use().unwrap().unserved_bursts, 0);
-}
-
-#[test]
-fn p4_is_told_of_each_burst_that_waits_for_a_dark_output() {
-    let mut card = with(memory(false, None), Some(LIMIT));
-    for train in 1..=3 {
-        sends(&mut card, us(0), burst(train, 1000));
-    }
-    let mut out = set_dark(&mut card, us(10), true);
-    for _ in 0..2 {
-        assert_eq!(names(&out), ["lost", "drop", "asks"]);
-        let (frame, then) = question(out);
-        assert_eq!(sent(&frame).traffic_class, 1, "one leaves");
-        out = goes_on(&mut card, us(10), then, DONE);
-    }
-    assert_eq!(names(&out), ["cut"]);
-    let mut card = with(memory(false, None), None);
-    sends(&mut card, us(0), burst(1, 1000));
-    sends(&mut card, us(0), burst(2, 1000));
-    assert_eq!(names(&set_dark(&mut card, us(10), true)), ["lost", "drop", "cut"]);
-}
-
-#[test]
 fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
     let process = DelayProcess {
         hold: [Duration::from_ms(1), Duration::from_ms(2)],
@@ -545,7 +433,7 @@ fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
     let delay = DrawnDelay::new(process, generator(1, Stream::LaneDelay, 0));
     for (delay, drawn) in [(None, Duration::ZERO), (Some(delay), Duration::from_ms(5))] {
         let mut card = bare().with_bursts(memory(true, None), None, PROBES);
-        card.add_output(PORT, TrainQueue::default(), wavelength(true), Some(Direct::new(delay)));
+        card.add_output(PORT, BurstQueue::default(), wavelength(true), Some(Direct::new(delay)));
         sends(&mut card, us(0), part(TrainPart::First));
         sends(&mut card, us(0), part(TrainPart::Middle));
         question(due(&mut card, us(5000), BURSTS, Expiry::First));
@@ -564,11 +452,14 @@ fn a_burst_comes_as_a_whole_over_a_fibre_between_edges() {
 
 #[test]
 fn two_bursts_at_once_on_a_fibre_are_seen() {
-    let mut output = Output::new(Before::Bursts(TrainQueue::default()), wavelength(true));
+    let queue = BurstQueue::default();
+    let ticks = Ticks::new(PORT, PORT, &queue);
+    let before = Before::Bursts(queue, ticks);
+    let mut output = Output::new(before, wavelength(true));
     output.direct = Some(Direct::default());
     for (at, expected) in [(0, 2), (999, 3), (1999, 2)] {
         let mut out = Actions::default();
-        let burst = Train::only(burst(1, 1000), Bytes::new(1000));
+        let burst = Burst::only(burst(1, 1000), Bytes::new(1000));
         output.light(us(at), PORT, burst, (Bytes::ZERO, 4), &mut out);
         assert_eq!(out.list.len(), expected, "{:?}", out.list);
         if expected == 3 {
@@ -581,24 +472,24 @@ fn two_bursts_at_once_on_a_fibre_are_seen() {
 #[test]
 fn timers_of_an_outputs_agent_tick_one_after_the_answer_to_the_other() {
     let mut card = bare().with_bursts(memory(false, None), None, PROBES);
-    let mut queue = TrainQueue::default();
+    let mut queue = BurstQueue::default();
     queue.start_timers(us(0));
     assert_eq!(card.add_output(PORT, queue, wavelength(false), None), Some(us(0)));
     let (_, then) = question(due(&mut card, us(0), PORT, Expiry::First));
     let (_, then) = question(goes_on(&mut card, us(0), then, DONE));
     for (op, ms) in [(FlowOp::SetQueueTimer, 7), (FlowOp::SetControlTimer, 5)] {
-        let (is_obeyed, out) = told(&mut card, us(0), &control(PORT, PORT, op, Duration::from_ms(ms).ns()));
-        assert!(is_obeyed && out.is_empty(), "set when all is answered");
+        let (is_applied, out) = told(&mut card, us(0), &control(PORT, PORT, op, Duration::from_ms(ms).ns()));
+        assert!(is_applied && out.is_empty(), "set when all is answered");
     }
     let out = goes_on(&mut card, us(0), then, DONE);
     assert_eq!(timers(&out), [(PORT, us(5000), Expiry::First)]);
     assert!(due(&mut card, us(4999), PORT, Expiry::First).is_empty());
     // A switch outside answers later.
     let sooner = control(PORT, PORT, FlowOp::SetQueueTimer, Duration::from_ms(1).ns());
-    let (is_obeyed, out) = told(&mut card, us(100), &sooner);
-    assert!(is_obeyed && timers(&out) == [(PORT, us(1000), Expiry::First)]);
+    let (is_applied, out) = told(&mut card, us(100), &sooner);
+    assert!(is_applied && timers(&out) == [(PORT, us(1000), Expiry::First)]);
     assert!(!told(&mut card, us(100), &control(PORT, PORT, FlowOp::Open, 1)).0);
-    let other = CardThen::Output { port: PORT + 1 };
+    let other = CardThen::Ticks { timer: PORT + 1 };
     assert!(goes_on(&mut card, us(100), other, DONE).is_empty());
     assert!(goes_on(&mut card, us(100), CardThen::Nothing, DONE).is_empty());
 }
@@ -643,12 +534,12 @@ fn packets_that_arrive_wait_for_those_before_them() {
 #[test]
 fn with_the_program_goes_all_that_waits() {
     let mut card = with(memory(true, Some(macroflows())), Some(LIMIT));
-    let without_macroflow = |train| {
+    let without_macroflow = |burst| {
         let optical = Optical {
             queue: QUEUE + 1,
-            ..optical(TrainPart::Only, train)
+            ..optical(TrainPart::Only, burst)
         };
-        frame(Some(label(train, 500, 1)), optical, 500)
+        frame(Some(label(burst, 500, 1)), optical, 500)
     };
     sends(&mut card, us(0), without_macroflow(1));
     sends(&mut card, us(0), without_macroflow(2));

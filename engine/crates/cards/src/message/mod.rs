@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages between line card and P4, as in contract 2 of `docs/architecture.md`.
 
+pub mod burst;
 pub mod ring;
-pub mod train;
 
 use crate::Port;
 use slotwise_wire::{
@@ -12,7 +12,7 @@ use slotwise_wire::{
 
 use crate::linecard::QueueState;
 
-/// Of every message.
+/// Headers of every message.
 pub const HEADER: usize = Ethernet::SIZE + Linecard::SIZE;
 
 /// A slot starts.
@@ -96,7 +96,7 @@ pub struct ToCard<'a> {
 }
 
 impl ToCard<'_> {
-    /// What a frame that left by PORT_LINECARD says.
+    /// Message of P4 in a frame that left by PORT_LINECARD.
     #[inline]
     pub fn read(frame: &[u8]) -> Option<ToCard<'_>> {
         let ethernet = Ethernet::decode(frame)?;
@@ -106,26 +106,26 @@ impl ToCard<'_> {
         is_known.then_some(ToCard { port, kind, content })
     }
 
-    /// Of the whole frame.
+    /// Length of the whole frame.
     #[inline]
     pub fn bytes(&self) -> usize {
         HEADER + self.content.len()
     }
 
-    /// What follows the headers of a message of this kind.
+    /// Content of a message of this kind, behind its headers.
     #[inline]
     pub fn content(&self, kind: LineCardKind) -> Option<&[u8]> {
         (self.kind == u8::from(kind)).then_some(self.content)
     }
 
-    /// What a line card is told to do.
+    /// Flow control in the message.
     #[inline]
     pub fn flow_control(&self) -> Option<FlowControl> {
         FlowControl::decode(self.content(LineCardKind::FlowControl)?)
     }
 }
 
-/// The label before a train; `None` if a frame has none, or one of another version.
+/// The label before a burst; `None` if a frame has none, or one of another version.
 #[inline]
 pub fn label(frame: &[u8]) -> Option<Label> {
     let ethernet = Ethernet::decode(frame)?;

@@ -25,7 +25,7 @@ pub struct LimitsToAdd {
     pub next: Duration,
     /// Ticks that P4 asks for.
     pub ticks: u16,
-    /// Those of no rate are none.
+    /// Limits without a rate are none.
     pub limits: [AddLimit; FAIRNESS_ENTRIES as usize],
 }
 

@@ -123,7 +123,7 @@ impl SlotClock {
         }
     }
 
-    /// Obeys P4, which has set T_d. True if there was none: then the next slot is the first one.
+    /// Applies a T_d set by P4. Returns true if there was none: then the next slot is the first one.
     pub(super) fn set(&mut self, now: Instant, message: &FlowControl) -> Result<bool, DropCause> {
         let local = self.clock.local(now);
         if self.must_answer {

@@ -233,7 +233,7 @@ impl Card for Core {
         }
     }
 
-    /// A core obeys no messages.
+    /// Returns false: a core accepts no messages.
     fn told(&mut self, _: Instant, _: &ToCard, _: &mut Actions) -> bool {
         false
     }

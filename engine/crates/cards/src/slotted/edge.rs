@@ -8,7 +8,7 @@ use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{ANSWER_SLOT, FaultCode, FlowControl, Optical, PORT_CORE_CONTROL, PORT_OPTICAL_BASE, SlotTick};
 
 use super::clock::{GENERATIONS, Jumped, SlotClock};
-use super::{ControlLink, Jump, LocalClock, Slots, SyncErrors, Trains};
+use super::{Bursts, ControlLink, Jump, LocalClock, Slots, SyncErrors};
 use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
 use crate::demand::NewDemand;
 use crate::gates::{self, Gates, Ticks};
@@ -46,7 +46,7 @@ pub struct FibreSettings {
     /// T_d, if it is known.
     pub time_difference: Option<Duration>,
     /// Assembly of bursts, if edges make them.
-    pub trains: Option<Trains>,
+    pub bursts: Option<Bursts>,
 }
 
 /// State before a pair of fibres.
@@ -56,7 +56,7 @@ struct Fibre {
     gates: Gates,
     clock: SlotClock,
     sync_errors: SyncErrors,
-    trains: Option<Trains>,
+    bursts: Option<Bursts>,
     /// Edges behind the same port of the core, which get the same light.
     sharing: Vec<u16>,
 }
@@ -185,7 +185,7 @@ impl Edge {
             ticks,
             clock,
             time_difference,
-            trains,
+            bursts,
         } = settings;
         let fibre = self.fibres[place].insert(Box::new(Fibre {
             port,
@@ -193,7 +193,7 @@ impl Edge {
             gates: Gates::new(port, queues, frame, ticks),
             clock: SlotClock::new(self.slots, clock, time_difference),
             sync_errors: SyncErrors::default(),
-            trains,
+            bursts,
             sharing: vec![self.edge],
         }));
         fibre.set_timer(now, out);
@@ -365,8 +365,8 @@ impl Fibre {
             return;
         }
         self.set_tick_timer(out);
-        if let Some(trains) = &mut self.trains {
-            trains.close_due(now, out);
+        if let Some(bursts) = &mut self.bursts {
+            bursts.close_due(now, out);
         }
     }
 
@@ -381,8 +381,8 @@ impl Fibre {
         out.ask(&message::slot_tick(self.port, &tick), None, Then::Nothing);
     }
 
-    /// Obeys a message about queues, gates or T_d.
-    fn obeys(
+    /// Applies a message about queues, gates or T_d.
+    fn applies(
         &mut self,
         now: Instant,
         message: &FlowControl,
@@ -440,9 +440,9 @@ impl Fibre {
                 continue;
             };
             self.clock.stamp(&mut packet.frame, now, false);
-            let Some(trains) = &mut self.trains else { continue };
+            let Some(bursts) = &mut self.bursts else { continue };
             let slot = self.clock.slot_at_core(now, self.state.delay);
-            if let Some(optical) = trains.is_split(slot, &packet.frame) {
+            if let Some(optical) = bursts.is_split(slot, &packet.frame) {
                 let (port, broken, packet) = (self.port, Broken::Split, Some(optical));
                 out.push(Action::Broken { port, broken, packet });
             }
@@ -459,8 +459,8 @@ impl Card for Edge {
             let (cause, frame) = (DropCause::NoSuchPort, packet.frame);
             return out.push(Action::Drop { port, cause, frame });
         };
-        let packet = match &mut fibre.trains {
-            Some(trains) => trains.takes(now, packet, out),
+        let packet = match &mut fibre.bursts {
+            Some(bursts) => bursts.takes(now, packet, out),
             None => Some(packet),
         };
         if let Some(packet) = packet {
@@ -477,13 +477,13 @@ impl Card for Edge {
         };
         if let Some(mut control) = message.flow_control() {
             fibre.clock.in_network_time(&mut control);
-            if let Err(cause) = fibre.obeys(now, &control, alarms, out) {
+            if let Err(cause) = fibre.applies(now, &control, alarms, out) {
                 let bytes = message.bytes();
                 out.push(Action::Refuse { port, cause, bytes });
             }
         } else {
-            let trains = fibre.trains.as_mut();
-            match trains.and_then(|trains| trains.is_told(now, message, &mut fibre.gates.queues, out)) {
+            let bursts = fibre.bursts.as_mut();
+            match bursts.and_then(|bursts| bursts.is_told(now, message, &mut fibre.gates.queues, out)) {
                 Some(true) => {}
                 Some(false) => return true,
                 None => return false,
@@ -504,8 +504,8 @@ impl Card for Edge {
             }
             Then::Gates(..) => fibre.tick_timers(now, program_of(pass), out),
             Then::Assembly(_, then) => {
-                if let Some(trains) = &mut fibre.trains {
-                    trains.goes_on(now, then, pass, out);
+                if let Some(bursts) = &mut fibre.bursts {
+                    bursts.goes_on(now, then, pass, out);
                 }
             }
             _ => {}
@@ -552,7 +552,7 @@ impl Card for Edge {
         for fibre in self.fibres.iter_mut().flatten() {
             let all = |fibre: &mut Fibre| {
                 let mut all = fibre.gates.queues.reset();
-                all.extend(fibre.trains.iter_mut().flat_map(Trains::take_all));
+                all.extend(fibre.bursts.iter_mut().flat_map(Bursts::take_all));
                 all
             };
             fibre.lose(DropCause::PipelineReplaced, all, out);

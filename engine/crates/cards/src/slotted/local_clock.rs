@@ -217,7 +217,7 @@ impl LocalClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Stream, generator};
+    use slotwise_random::{Stream, generator};
 
     const SETTINGS: Drift = Drift {
         max_offset: Duration::from_ms(5),

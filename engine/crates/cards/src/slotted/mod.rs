@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cards of a star in time slots: of an edge and of a core.
 
+mod bursts;
 mod clock;
 mod control;
 mod core;
 mod edge;
 mod local_clock;
 mod sync_errors;
-mod trains;
 
 use slotwise_units::{Duration, Instant};
 
+pub use self::bursts::Bursts;
 pub use self::control::ControlLink;
 pub use self::core::Core;
 pub use self::edge::{Arrived, Edge, FibreSettings, FibreState};
 pub use self::local_clock::{Drift, Jump, LocalClock};
 pub use self::sync_errors::{SyncError, SyncErrors};
-pub use self::trains::Trains;
 
 /// Division of time at the cores of a star. Slots count from the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,15 +11,16 @@
 #[cfg(test)]
 mod tests;
 
-use slotwise_units::{Bytes, Duration, Instant};
-use slotwise_wire::{IntervalTimer, Label, PORT_OPTICAL_BASE};
+use slotwise_units::{Bytes, Instant};
+use slotwise_wire::{Label, PORT_OPTICAL_BASE};
 
-use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
-use crate::message::train::{self as message, InLight};
-use crate::message::{ToCard, interval_tick};
+use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Then, TimerId};
+use crate::message::ToCard;
+use crate::message::burst::{self as message, InLight};
 use crate::optical_ram::{OpticalRam, RamUse};
 use crate::packet::{Origin, Packet};
-use crate::timer::Timer;
+use crate::ports::Ports;
+use crate::ticks::{IntervalQueue, Ticks};
 use crate::wavelength::{Wavelength, counted, lose};
 use crate::{DropCause, Port};
 
@@ -28,15 +29,13 @@ struct Output {
     ram: OpticalRam,
     wavelength: Wavelength,
     is_dark: bool,
-    /// True while P4 is asked.
-    is_asking: bool,
-    timer: Timer,
+    ticks: Ticks,
 }
 
 /// Card of an optical packet switch.
 pub struct SwitchCard {
-    /// By port, from [`PORT_OPTICAL_BASE`] on; `None`: a wavelength for probes.
-    outputs: Vec<Option<Output>>,
+    /// By port; wavelengths for probes have none.
+    outputs: Ports<Output>,
     /// True if P4 may change the wavelength of a burst.
     converts: bool,
     framing: Bytes,
@@ -64,7 +63,7 @@ impl SwitchCard {
     /// A card without outputs. Of each frame links do not count `framing`.
     pub fn new(converts: bool, framing: Bytes) -> SwitchCard {
         SwitchCard {
-            outputs: Vec::new(),
+            outputs: Ports::from(PORT_OPTICAL_BASE),
             converts,
             framing,
             is_outside: false,
@@ -74,18 +73,15 @@ impl SwitchCard {
 
     /// Adds an output. Returns when its timer expires first, if it has any.
     pub fn add_output(&mut self, port: Port, ram: OpticalRam, wavelength: Wavelength) -> Option<Instant> {
-        let place = usize::from(port - PORT_OPTICAL_BASE);
-        if place >= self.outputs.len() {
-            self.outputs.resize_with(place + 1, || None);
-        }
         let first = ram.next_tick();
-        self.outputs[place] = Some(Output {
+        let ticks = Ticks::new(port, port, &ram);
+        let output = Output {
             ram,
             wavelength,
             is_dark: false,
-            is_asking: false,
-            timer: Timer::set_to(first),
-        });
+            ticks,
+        };
+        self.outputs.add(port, output);
         first
     }
 
@@ -102,43 +98,14 @@ impl SwitchCard {
 
     /// Notes what came for an output in the interval of its agent that ends, bursts that were dropped among it.
     pub fn interval_ends(&mut self, now: Instant, port: Port, arrived: Bytes) {
-        if let Some(output) = self.output(port) {
+        if let Some(output) = self.outputs.get_mut(port) {
             output.ram.interval_ends(now, arrived);
         }
     }
 
     /// Use of an output since the last call; `None` if there is no such output.
     pub fn take_use(&mut self, port: Port) -> Option<RamUse> {
-        Some(self.output(port)?.ram.take_use())
-    }
-
-    #[inline]
-    fn output(&mut self, port: Port) -> Option<&mut Output> {
-        let place = port.checked_sub(PORT_OPTICAL_BASE)?;
-        self.outputs.get_mut(usize::from(place))?.as_mut()
-    }
-
-    /// Asks P4 with the tick of an interval timer that has expired, one after its answer to the other.
-    fn tick(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        let Some(output) = self.output(port) else { return };
-        let Some((tick, state)) = output.ram.tick(now) else {
-            return output.set_timer(now, port, out);
-        };
-        output.is_asking = true;
-        if tick.timer == u8::from(IntervalTimer::Control) {
-            // The agent's count is read before P4 resets it.
-            out.push(Action::Seen(Record::AgentInterval { port }));
-        }
-        out.ask(&interval_tick(port, &tick, port, &state), None, Then::Output { port });
-    }
-}
-
-impl Output {
-    fn set_timer(&mut self, now: Instant, port: Port, out: &mut Actions) {
-        if let Some(next) = self.ram.next_tick() {
-            let at = next.max(now + Duration::from_ns(1));
-            self.timer.set(at, (port, Expiry::First), out);
-        }
+        Some(self.outputs.get_mut(port)?.ram.take_use())
     }
 }
 
@@ -156,7 +123,7 @@ impl Card for SwitchCard {
             let frame = packet.frame;
             out.push(Action::Drop { port, cause, frame });
         };
-        let Some(output) = self.output(port) else {
+        let Some(output) = self.outputs.get_mut(port) else {
             return drop(DropCause::NoSuchPort, packet, out);
         };
         let Origin::Light {
@@ -218,33 +185,28 @@ impl Card for SwitchCard {
     fn told(&mut self, now: Instant, message: &ToCard, out: &mut Actions) -> bool {
         let port = message.port;
         let control = message.flow_control().filter(|control| control.queue == port);
-        let Some((control, output)) = control.zip(self.output(port)) else {
+        let Some((control, output)) = control.zip(self.outputs.get_mut(port)) else {
             return false;
         };
-        let is_set = output.ram.control(now, &control).is_ok();
-        if is_set && !output.is_asking {
-            output.set_timer(now, port, out);
-        }
-        is_set
+        output.ticks.told(now, &mut output.ram, &control, out)
     }
 
     fn goes_on(&mut self, now: Instant, then: Then, _: Pass, out: &mut Actions) {
-        if let Then::Output { port } = then
-            && let Some(output) = self.output(port)
+        if let Then::Ticks { timer } = then
+            && let Some(output) = self.outputs.get_mut(timer)
         {
-            output.is_asking = false;
-            self.tick(now, port, out);
+            output.ticks.goes_on(now, &mut output.ram, out);
         }
     }
 
     fn due(&mut self, now: Instant, timer: TimerId, _: Expiry, _: Program, out: &mut Actions) {
-        if self.output(timer).is_some_and(|output| output.timer.expires(now)) {
-            self.tick(now, timer, out);
+        if let Some(output) = self.outputs.get_mut(timer) {
+            output.ticks.due(now, &mut output.ram, out);
         }
     }
 
     fn set_dark(&mut self, now: Instant, port: Port, is_dark: bool, out: &mut Actions) {
-        if let Some(output) = self.output(port) {
+        if let Some(output) = self.outputs.get_mut(port) {
             output.is_dark = is_dark;
             if is_dark {
                 output.ram.drop_waiting(now);
@@ -254,8 +216,8 @@ impl Card for SwitchCard {
     }
 
     fn restarts(&mut self, now: Instant, out: &mut Actions) {
-        for (port, output) in (PORT_OPTICAL_BASE..).zip(&mut self.outputs) {
-            if let Some(output) = output {
+        for port in self.outputs.numbers() {
+            if let Some(output) = self.outputs.get_mut(port) {
                 output.ram.drop_waiting(now);
                 output.ram.forget(now);
                 output.wavelength.cut(port, DropCause::PipelineReplaced, out);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-use slotwise_units::Rate;
+use slotwise_units::{Duration, Rate};
 use slotwise_wire::{
     ETHERTYPE_OPTICAL, Ethernet, FlowControl, FlowOp, LABEL_VERSION, LabelKind, LineCardKind, OPTICAL_VERSION, Optical,
     TrainPart,
 };
 
 use super::*;
-use crate::card::Lane;
+use crate::card::{Lane, Record};
 use crate::message::header;
 use crate::optical_ram::{ByteTime, RamSettings};
 
@@ -47,11 +47,11 @@ fn card(to_edge: bool) -> SwitchCard {
     card
 }
 
-fn label(train: u32) -> Label {
+fn label(burst: u32) -> Label {
     Label {
         version: LABEL_VERSION,
         kind: LabelKind::Train.into(),
-        train,
+        train: burst,
         packets: 1,
         length: BYTES as u32,
         hops_left: 8,
@@ -142,7 +142,7 @@ fn bursts_cut_through_or_wait_in_the_ram() {
         );
         assert!(broken && arrival(&third[1]) == us(2050 + 100 + tail_us));
         let used = card.take_use(PORT).unwrap();
-        assert_eq!((used.trains, used.waited_trains), (3, 2));
+        assert_eq!((used.bursts, used.waited_bursts), (3, 2));
         assert!(card.take_use(PORT + 1).is_none() && card.take_use(0).is_none());
     }
 }
@@ -283,8 +283,8 @@ fn answer(port: Port, queue: u16, op: FlowOp, value: Duration) -> Vec<u8> {
 
 fn told(card: &mut SwitchCard, now: Instant, frame: &[u8]) -> (bool, Vec<Action>) {
     let mut out = Actions::default();
-    let is_obeyed = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
-    (is_obeyed, out.list)
+    let is_applied = card.told(now, &ToCard::read(frame).unwrap(), &mut out);
+    (is_applied, out.list)
 }
 
 fn is_timer(action: &Action, expected: Instant) -> bool {
@@ -325,8 +325,8 @@ fn timers_of_an_agent_tick_one_after_the_answer_to_the_other() {
     card.interval_ends(us(0), PORT, Bytes::new(1000));
     card.interval_ends(us(0), PORT + 1, Bytes::new(1000));
     for (op, ms) in [(FlowOp::SetQueueTimer, 7), (FlowOp::SetControlTimer, 5)] {
-        let (is_obeyed, out) = told(&mut card, us(0), &answer(PORT, PORT, op, Duration::from_ms(ms)));
-        assert!(is_obeyed && out.is_empty(), "set when all is answered");
+        let (is_applied, out) = told(&mut card, us(0), &answer(PORT, PORT, op, Duration::from_ms(ms)));
+        assert!(is_applied && out.is_empty(), "set when all is answered");
     }
     let mut out = Actions::default();
     card.goes_on(us(0), then, DONE, &mut out);
@@ -347,8 +347,8 @@ fn an_answer_that_comes_later_sets_the_timer() {
     card.goes_on(us(0), then, Pass::Later, &mut out);
     assert_eq!(out.list.len(), 1, "it tries again");
     let answered = answer(PORT, PORT, FlowOp::SetQueueTimer, Duration::from_us(300));
-    let (is_obeyed, out) = told(&mut card, us(20), &answered);
-    assert!(is_obeyed && is_timer(&out[0], us(300)));
+    let (is_applied, out) = told(&mut card, us(20), &answered);
+    assert!(is_applied && is_timer(&out[0], us(300)));
     for wrong in [
         answer(PORT, PORT + 1, FlowOp::SetQueueTimer, Duration::from_us(1)),
         answer(PORT, PORT, FlowOp::SetQueueTimer, Duration::ZERO),

@@ -25,7 +25,7 @@ fn card() -> TransitFirst<&'static str> {
     TransitFirst::new(SETTINGS)
 }
 
-/// What leaves until `end_ns`, with its time.
+/// Packets that leave until `end_ns`, with their times.
 fn run(card: &mut TransitFirst<&'static str>, mut now_ns: u64, end_ns: u64) -> Vec<(u64, &'static str)> {
     let mut sent = Vec::new();
     while now_ns <= end_ns {

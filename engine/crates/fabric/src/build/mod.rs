@@ -3,7 +3,7 @@
 
 pub(crate) mod groups;
 
-use slotwise_cards::aggregation::{Intervals, TrainTimer};
+use slotwise_cards::aggregation::{BurstTimer, Intervals};
 use slotwise_cards::card::{Expiry, TimerId};
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::links;
@@ -196,8 +196,8 @@ impl Build {
 /// Intervals of an edge's bursts.
 pub(crate) fn intervals(aggregation: &scenario::Aggregation, seed: u64, edge: u16) -> Intervals {
     let timer = match aggregation.timer {
-        scenario::TrainTimer::Periodic => TrainTimer::Periodic,
-        scenario::TrainTimer::FirstPacket => TrainTimer::FirstPacket,
+        scenario::TrainTimer::Periodic => BurstTimer::Periodic,
+        scenario::TrainTimer::FirstPacket => BurstTimer::FirstPacket,
     };
     Intervals {
         interval: aggregation.interval,

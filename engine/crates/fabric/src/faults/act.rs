@@ -19,9 +19,9 @@ impl World {
     pub(crate) fn schedule_faults(&mut self) {
         for index in 0..self.net.journal.faults.len() {
             let fault = &self.net.journal.faults[index];
-            let (start_ns, end_ns) = (fault.start_ns, fault.end_ns);
-            self.net.schedule(start_ns, Event::FaultBegins(index as u32));
-            self.net.schedule(end_ns, Event::FaultEnds(index as u32));
+            let (start, end) = (fault.start, fault.end);
+            self.net.schedule(start.ns(), Event::FaultBegins(index as u32));
+            self.net.schedule(end.ns(), Event::FaultEnds(index as u32));
         }
     }
 
@@ -47,7 +47,7 @@ impl World {
         if !record.happened {
             return;
         }
-        let (kind, step_ns) = (record.kind, record.step_ns);
+        let (kind, step) = (record.kind, record.step);
         let device = record.devices.first().copied();
         match kind {
             FaultKind::Restart(_) => device.into_iter().for_each(|device| self.device_up(device)),
@@ -58,7 +58,7 @@ impl World {
             FaultKind::ClockStep { .. } => {
                 let fx = &mut Effects::on(&mut self.net);
                 if let Some(device) = device {
-                    self.kinds.step_clocks(fx, device, step_ns);
+                    self.kinds.step_clocks(fx, device, step);
                 }
             }
             FaultKind::ControllerRestart => {}

@@ -38,7 +38,7 @@ impl World {
         let (well, ill): (Vec<FlowWatch>, Vec<FlowWatch>) =
             watches.into_iter().partition(|watch| watch.waited_for.is_empty());
         for watch in well {
-            self.net.journal.faults[watch.fault].recovered_ns = Some(self.net.now_ns());
+            self.net.journal.faults[watch.fault].recovered = Some(self.now());
         }
         self.flow_watches = ill;
         if !self.flow_watches.is_empty() {

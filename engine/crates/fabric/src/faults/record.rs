@@ -2,6 +2,7 @@
 //! Faults and what came of them.
 
 use slotwise_scenario::{Device, FaultKind};
+use slotwise_units::{Duration, Instant, SignedDuration};
 
 /// One fault, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,26 +13,26 @@ pub struct FaultRecord {
     pub devices: Vec<Device>,
     /// That link, if it is none of fibres.
     pub(crate) span: Option<usize>,
-    /// Start, fabric time.
-    pub start_ns: u64,
+    /// Start.
+    pub start: Instant,
     /// End.
-    pub end_ns: u64,
+    pub end: Instant,
     /// By how much a clock jumped.
-    pub step_ns: i64,
+    pub step: SignedDuration,
     /// Whether the controller is killed in the middle of its next turn: it has written tables, and its packet-outs are lost.
     pub in_turn: bool,
     /// Control messages that it hit.
     pub messages: u64,
     /// Whether it took place; another fault may have had its victim already.
     pub happened: bool,
-    /// When all was well again, fabric time; `None` if it was not by the end of the run.
-    pub recovered_ns: Option<u64>,
+    /// Time of the recovery; `None` if the network had not recovered by the end of the run.
+    pub recovered: Option<Instant>,
 }
 
 impl FaultRecord {
-    /// Time from its end until all was well again.
-    pub fn recovery_ns(&self) -> Option<u64> {
-        self.recovered_ns.map(|at_ns| at_ns - self.end_ns)
+    /// Time from its end until the network had recovered.
+    pub fn recovery(&self) -> Option<Duration> {
+        self.recovered.map(|at| at - self.end)
     }
 
     /// The edge that it happened to, or at the end of the fibre.

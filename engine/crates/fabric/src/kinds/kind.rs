@@ -5,6 +5,7 @@ use slotwise_cards::card::Pass;
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_units::SignedDuration;
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -79,7 +80,7 @@ pub(crate) trait Kind: Beyond + Sized {
     }
 
     /// Clocks of a device jump.
-    fn step_clocks(&mut self, _: &mut Effects<'_>, _: Device, _: i64) {}
+    fn step_clocks(&mut self, _: &mut Effects<'_>, _: Device, _: SignedDuration) {}
 
     /// Starts to watch the recovery from a fault. False if flows are watched instead.
     fn watches(&mut self, _: &mut Effects<'_>, _: usize) -> bool {

@@ -20,6 +20,7 @@ use slotwise_cards::card::{Action, Pass};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_units::SignedDuration;
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -186,9 +187,9 @@ impl Kinds {
         of_owner!(self, fx.look().owner(node), stops(fx, device));
     }
 
-    pub(crate) fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step_ns: i64) {
+    pub(crate) fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step: SignedDuration) {
         let node = fx.node(device);
-        of_owner!(self, fx.look().owner(node), step_clocks(fx, device, step_ns));
+        of_owner!(self, fx.look().owner(node), step_clocks(fx, device, step));
     }
 
     /// Port at which a link of the scenario begins, where links have numbers.

@@ -176,7 +176,9 @@ impl Net {
     /// P4 has answered a question of a card, or will later.
     pub(super) fn card_goes_on<B: Beyond>(&mut self, beyond: &mut B, node: usize, then: Then, pass: Pass) {
         match then {
-            Then::Link { .. } => self.call_links(beyond, node, |links, now, out| links.goes_on(now, then, pass, out)),
+            Then::Ticks { timer } if links::port_of(timer).is_some() => {
+                self.call_links(beyond, node, |links, now, out| links.goes_on(now, then, pass, out));
+            }
             _ => self.call_card(beyond, node, |card, now, out| card.goes_on(now, then, pass, out)),
         }
     }
@@ -253,7 +255,7 @@ impl Net {
                 let place = self.nodes[node].place_before(port);
                 self.journal
                     .invariants
-                    .violated(invariant(broken), self.now_ns, place, packet);
+                    .violated(invariant(broken), Instant::from_ns(self.now_ns), place, packet);
             }
             action @ (Action::Light { .. } | Action::Split { .. } | Action::Cut { .. } | Action::Seen(_)) => {
                 beyond.acts(&mut Effects::on(self), node, action);

@@ -8,8 +8,9 @@ use crate::net::Net;
 use crate::net::event::{CardTimer, Event, Order};
 use crate::net::lane::{LaneEnd, OwnEnd};
 use crate::net::node::Node;
-use crate::net::standstill::Standstill;
+use crate::net::standstill::{Standstill, StandstillCause};
 use slotwise_cards::links;
+use slotwise_units::Instant;
 
 impl Net {
     /// Reason why simulated time does not advance any more, if it does not.
@@ -24,7 +25,8 @@ impl Net {
         }
         let (at_ns, order, event) = self.queue.pop_until(until_ns)?;
         if at_ns != self.now_ns {
-            (self.now_ns, self.at_once.count) = (at_ns, 0);
+            self.now_ns = at_ns;
+            self.at_once.restart();
         }
         self.at_once.count += 1;
         if self.at_once.count > self.at_once.most {
@@ -37,8 +39,7 @@ impl Net {
 
     /// Counts a packet that enters P4 like an event: a program and a card may answer each other without an end. False at a standstill.
     pub(crate) fn may_pass(&mut self, device: Device, port: Port) -> bool {
-        self.at_once.count += 1;
-        let may_pass = self.at_once.count <= self.at_once.most;
+        let may_pass = self.at_once.packet(device);
         if !may_pass {
             self.stand_still(format!("packet for P4 of {device}/port{port}"));
         }
@@ -47,10 +48,21 @@ impl Net {
 
     #[cold]
     fn stand_still(&mut self, last: String) {
+        let named = |device| Some(self.nodes.get(device)?.pipeline.as_ref()?.program_name());
+        let program = |device: Device| named(device).filter(|name| !name.is_empty());
+        let cause = match self.at_once.most_packets() {
+            Some((device, packets)) => StandstillCause::Program {
+                device,
+                program: program(device).unwrap_or(device.kind().program).to_owned(),
+                packets,
+            },
+            None => StandstillCause::Engine,
+        };
         self.at_once.found = Some(Standstill {
-            at_ns: self.now_ns,
+            at: Instant::from_ns(self.now_ns),
             events: self.at_once.most,
             last,
+            cause,
         });
     }
 
@@ -104,7 +116,7 @@ mod tests {
     use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
     use slotwise_cards::message::ToCard;
     use slotwise_cards::packet::{Origin, Packet};
-    use slotwise_units::{Duration, Instant};
+    use slotwise_units::Duration;
     use slotwise_wire::PORT_LINECARD;
     use std::convert::Infallible;
 
@@ -119,11 +131,11 @@ mod tests {
             Ok(Exchange::default())
         }
 
-        fn serve(&mut self, _: &mut World, _: u64, _: Vec<ControlEvent>) -> Result<Served<()>, Infallible> {
+        fn serve(&mut self, _: &mut World, _: Instant, _: Vec<ControlEvent>) -> Result<Served<()>, Infallible> {
             Ok(Served::default())
         }
 
-        fn exchange(&mut self, _: &mut World, _: u64, _: Vec<Arrival<()>>) -> Result<Exchange, Infallible> {
+        fn exchange(&mut self, _: &mut World, _: Instant, _: Vec<Arrival<()>>) -> Result<Exchange, Infallible> {
             Ok(Exchange::default())
         }
     }
@@ -161,6 +173,10 @@ mod tests {
         (0..count).for_each(|_| out.ask(&[], None, Then::Nothing));
     }
 
+    fn at(ns: u64) -> Instant {
+        Instant::from_ns(ns)
+    }
+
     fn wake(timer: TimerId) -> Event {
         Event::Wake(CardTimer::new(0, timer))
     }
@@ -183,27 +199,28 @@ mod tests {
     fn events_without_end_at_one_time_are_told_of_with_their_place() {
         let mut fabric = fabric(is_restless);
         fabric.net.queue.schedule(0, wake(0));
-        fabric.run_until(5000);
+        fabric.run_until(at(5000));
         assert_eq!(
             (fabric.now(), fabric.standstill()),
-            (5000, None),
+            (at(5000), None),
             "one at each time may go on"
         );
         fabric.net.queue.schedule(7000, wake(1));
-        fabric.run_until(9000);
+        fabric.run_until(at(9000));
         let found = fabric.standstill().unwrap().clone();
-        assert_eq!((found.at_ns, found.events, fabric.now()), (7000, 1000, 7000));
+        assert_eq!((found.at, found.events, fabric.now()), (at(7000), 1000, at(7000)));
         assert!(found.last.ends_with("timer 1 of the card of router0"), "{found}");
         assert!(
             found
                 .to_string()
                 .starts_with("simulated time stuck at 7000 ns: more than 1000 events")
         );
-        fabric.run_until(10_000);
-        assert!(!fabric.run_next(u64::MAX) && !fabric.run_until_control(u64::MAX));
+        assert_eq!(found.cause, StandstillCause::Engine);
+        fabric.run_until(at(10_000));
+        assert!(!fabric.run_next(Instant::MAX) && !fabric.run_until_control(Instant::MAX));
         assert_eq!(
             (fabric.now(), fabric.standstill()),
-            (7000, Some(&found)),
+            (at(7000), Some(&found)),
             "it is as it was"
         );
     }
@@ -213,7 +230,7 @@ mod tests {
         let asked = |count: TimerId| {
             let mut fabric = fabric(is_talkative);
             fabric.net.queue.schedule(5, wake(count));
-            fabric.run_until(6);
+            fabric.run_until(at(6));
             let lost = fabric
                 .drops()
                 .get(Place::Device(Device::Router(0)), DropCause::NoPipeline);
@@ -225,17 +242,22 @@ mod tests {
         assert_eq!(lost, 999, "the rest of the work is given up");
         let found = found.expect("a standstill");
         let packet = format!("packet for P4 of router0/port{PORT_LINECARD}");
-        assert_eq!((found.at_ns, found.last), (5, packet));
+        assert_eq!((found.at, found.last.clone()), (at(5), packet));
+        let text = found.to_string();
+        assert!(
+            text.contains("1000 of the last 1000 events are packets that enter P4 of router0"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_run_in_lock_step_ends_with_it() {
         let mut fabric = fabric(is_restless);
-        let mut lockstep = Lockstep::start(Idle, &mut fabric, 0).unwrap();
-        lockstep.run_until(&mut fabric, 10).unwrap();
+        let mut lockstep = Lockstep::start(Idle, &mut fabric, Duration::ZERO).unwrap();
+        lockstep.run_until(&mut fabric, at(10)).unwrap();
         fabric.net.queue.schedule(20, wake(1));
-        let ended = lockstep.run_until(&mut fabric, 30).unwrap_err();
-        assert!(matches!(ended, LockstepError::Standstill(found) if found.at_ns == 20));
+        let ended = lockstep.run_until(&mut fabric, at(30)).unwrap_err();
+        assert!(matches!(ended, LockstepError::Standstill(found) if found.at == at(20)));
     }
 
     #[test]
@@ -250,7 +272,7 @@ mod tests {
             (Device::Router(0), 1),
             (Device::Router(0), 2),
         );
-        fabric.run_until(5);
-        assert_eq!((fabric.now(), fabric.standstill()), (5, None));
+        fabric.run_until(at(5));
+        assert_eq!((fabric.now(), fabric.standstill()), (at(5), None));
     }
 }

@@ -246,13 +246,13 @@ impl<'a> Effects<'a> {
 
     /// Notes that a rule is broken.
     pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
-        self.broken_at(self.net.now_ns, invariant, place, packet);
+        self.broken_at(self.now(), invariant, place, packet);
     }
 
     /// Notes that a rule was broken at a time.
-    pub(crate) fn broken_at(&mut self, at_ns: u64, invariant: Invariant, place: Place, packet: Option<Optical>) {
+    pub(crate) fn broken_at(&mut self, at: Instant, invariant: Invariant, place: Place, packet: Option<Optical>) {
         let invariants = &mut self.net.journal.invariants;
-        invariants.violated(invariant, at_ns, place, packet);
+        invariants.violated(invariant, at, place, packet);
     }
 
     #[inline]
@@ -271,7 +271,7 @@ impl<'a> Effects<'a> {
 
     /// Notes the recovery from a fault.
     pub(crate) fn recovered(&mut self, fault: usize) {
-        self.net.journal.faults[fault].recovered_ns = Some(self.net.now_ns);
+        self.net.journal.faults[fault].recovered = Some(self.now());
     }
 
     /// Notes the fate of a packet in a burst.

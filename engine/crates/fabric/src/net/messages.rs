@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_wire::PacketIn;
 
 use slotwise_cards::packet::Frame;
-use slotwise_cards::random::{self, Stream};
+use slotwise_random::{self as random, Stream};
 
 /// Longest delay of a late message, unless a kind of networks sets another one.
 const MAX_LATE_NS: u64 = 1_000_000;

@@ -33,7 +33,7 @@ use slotwise_cards::card::Actions;
 use slotwise_cards::packet::{Flying, Frame};
 use slotwise_p4::{Pipeline, PipelineConfig};
 use slotwise_scenario::Device;
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::DropReason;
 
 use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
@@ -169,7 +169,7 @@ impl Net {
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.journal.control.push_back(ControlEvent {
-            at_ns: self.now_ns,
+            at: Instant::from_ns(self.now_ns),
             device_id: device.id(),
             message,
         });
@@ -189,7 +189,7 @@ impl Net {
         );
         if is_astray && place.is_beside_stars() {
             let invariants = &mut self.journal.invariants;
-            invariants.violated(Invariant::ASTRAY, self.now_ns, place, None);
+            invariants.violated(Invariant::ASTRAY, Instant::from_ns(self.now_ns), place, None);
         }
     }
 
@@ -220,6 +220,7 @@ impl Net {
         for reason in DropReason::ALL {
             let (packets, bytes) = pipeline.counter_read(counter, reason as usize).ok()?;
             if packets > 0 {
+                let bytes = Bytes::new(bytes);
                 drops.push(P4Drop { reason, packets, bytes });
             }
         }

@@ -21,7 +21,7 @@ use crate::invariants::Invariant;
 use crate::net::outside::Outside;
 use crate::net::ticket::Owner;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
-use slotwise_cards::random;
+use slotwise_random as random;
 
 /// A card by its own type.
 pub(crate) trait OwnCard: Sized {

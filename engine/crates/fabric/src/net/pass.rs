@@ -150,7 +150,8 @@ impl Net {
         let (place, lost_light) = (Place::Device(node.device), node.kind.lost_light);
         if let (Origin::Light { .. }, Some(invariant)) = (origin, lost_light) {
             let invariants = &mut self.journal.invariants;
-            invariants.violated(invariant, self.now_ns, place, message::optical(&frame));
+            let at = Instant::from_ns(self.now_ns);
+            invariants.violated(invariant, at, place, message::optical(&frame));
         }
         self.drop(place, DropCause::NoSuchPort, frame);
     }

@@ -1,36 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Time that does not go on: events that schedule each other at one instant, without an end.
 
-/// More events than any network has at one time: it takes some seconds to get there.
-pub(crate) const MOST_AT_ONCE: u64 = 10_000_000;
+use std::collections::BTreeMap;
 
-/// Why a network runs no further.
+use slotwise_scenario::Device;
+use slotwise_units::Instant;
+
+/// More events than any network has at one time: it takes some seconds to get there.
+pub(crate) const MAX_AT_ONCE: u64 = 10_000_000;
+/// Events before a standstill that are looked at, to name the node that they belong to.
+const SAMPLE: u64 = 1000;
+
+/// Reason why a network runs no further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "simulated time stuck at {at_ns} ns: more than {events} events at this time, last: {last}; this is a bug in the engine"
-)]
+#[error("simulated time stuck at {at}: more than {events} events at this time, last: {last}; {cause}")]
 pub struct Standstill {
-    /// World time.
-    pub at_ns: u64,
+    /// Simulated time.
+    pub at: Instant,
     /// Events that took place at this time.
     pub events: u64,
     /// The next one, and where it would have taken place.
     pub last: String,
+    /// The cause.
+    pub cause: StandstillCause,
+}
+
+/// Cause of a standstill, by the last events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StandstillCause {
+    /// Packets enter a P4 program again and again.
+    #[error(
+        "{packets} of the last {SAMPLE} events are packets that enter P4 of {device}, which runs '{program}'; expected a \
+         program that does not make new packets for P4 without end"
+    )]
+    Program {
+        /// Switch with most of the packets.
+        device: Device,
+        /// Name of its program.
+        program: String,
+        /// Their number.
+        packets: u64,
+    },
+    /// No packet enters P4.
+    #[error("none of the last {SAMPLE} events is a packet that enters P4: this is a bug in the engine")]
+    Engine,
 }
 
 /// Counts what happens at one time.
 pub(crate) struct AtOnce {
     pub(crate) most: u64,
     pub(super) count: u64,
+    /// Packets for P4 among the last events, by switch.
+    packets: BTreeMap<Device, u64>,
     pub(crate) found: Option<Standstill>,
 }
 
 impl Default for AtOnce {
     fn default() -> AtOnce {
         AtOnce {
-            most: MOST_AT_ONCE,
+            most: MAX_AT_ONCE,
             count: 0,
+            packets: BTreeMap::new(),
             found: None,
         }
+    }
+}
+
+impl AtOnce {
+    /// Counts a packet that enters P4 of a switch. Returns false at a standstill.
+    #[inline]
+    pub(super) fn packet(&mut self, device: Device) -> bool {
+        self.count += 1;
+        if self.count > self.most.saturating_sub(SAMPLE) {
+            self.sample(device);
+        }
+        self.count <= self.most
+    }
+
+    #[cold]
+    fn sample(&mut self, device: Device) {
+        *self.packets.entry(device).or_default() += 1;
+    }
+
+    /// Begins to count at another time.
+    #[inline]
+    pub(super) fn restart(&mut self) {
+        self.count = 0;
+        if !self.packets.is_empty() {
+            self.packets.clear();
+        }
+    }
+
+    /// Switch with most packets for P4 among the last events, and their number.
+    pub(super) fn most_packets(&self) -> Option<(Device, u64)> {
+        let packets = self.packets.iter().map(|(device, packets)| (*device, *packets));
+        packets.max_by_key(|(_, packets)| *packets)
     }
 }

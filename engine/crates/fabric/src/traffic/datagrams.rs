@@ -6,14 +6,14 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::{Pcg64, Pcg64Mcg};
 use slotwise_scenario::{Flow, HostId, OnOff, Process, Scenario, TrafficKind, edge_mac};
 use slotwise_transport::{Arrivals, Departures};
-use slotwise_units::{Bytes, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, ETHERTYPE_IPV4, Ethernet, IP_PROTOCOL_UDP, Ipv4, UDP_HEADER_BYTES};
 
 use super::DelayUse;
 use super::{DelaySummary, FlowResult, mac_number};
 use slotwise_cards::measure::delays;
 use slotwise_cards::packet::Frame;
-use slotwise_cards::random;
+use slotwise_random as random;
 
 const PORT_DISCARD: u16 = 9;
 const FIRST_SOURCE_PORT: u16 = 49_152;
@@ -199,7 +199,7 @@ impl DatagramFlow {
         };
         self.received_packets += 1;
         self.received_bytes += stamp.payload_bytes;
-        self.lately.add(delay_ns);
+        self.lately.add(Duration::from_ns(delay_ns));
         self.delays.saturating_record(delay_ns);
         self.delay_sum_ns += u128::from(delay_ns);
         let (min_ns, max_ns) = self.delay_range_ns;
@@ -209,21 +209,21 @@ impl DatagramFlow {
 
     fn result(&self) -> FlowResult {
         let delay = (self.received_packets > 0).then(|| DelaySummary {
-            min_ns: self.delay_range_ns.0,
-            mean_ns: (self.delay_sum_ns / u128::from(self.received_packets)) as u64,
-            p99_ns: self.delays.value_at_quantile(0.99).min(self.delay_range_ns.1),
-            max_ns: self.delay_range_ns.1,
+            min: Duration::from_ns(self.delay_range_ns.0),
+            mean: Duration::from_ns((self.delay_sum_ns / u128::from(self.received_packets)) as u64),
+            p99: Duration::from_ns(self.delays.value_at_quantile(0.99).min(self.delay_range_ns.1)),
+            max: Duration::from_ns(self.delay_range_ns.1),
         });
         FlowResult {
             flow: self.flow,
-            offered_bps: Some(self.rate_bps),
+            offered: Some(Rate::from_bps(self.rate_bps)),
             sent_packets: self.sent_packets,
-            sent_bytes: self.sent_bytes,
+            sent_bytes: Bytes::new(self.sent_bytes),
             received_packets: self.received_packets,
-            received_bytes: self.received_bytes,
+            received_bytes: Bytes::new(self.received_bytes),
             delay,
-            start_ns: None,
-            completed_ns: None,
+            start: None,
+            completed: None,
             stream: None,
             pages: None,
         }
@@ -388,11 +388,14 @@ mod tests {
         assert_eq!(times[36] - times[0], 96_000_000);
         let result = traffic.results().next().unwrap();
         let sent = times.len() as u64;
-        assert_eq!((result.received_packets, result.received_bytes), (sent, sent * 1000));
+        assert_eq!(
+            (result.received_packets, result.received_bytes),
+            (sent, Bytes::new(sent * 1000))
+        );
         let delay = result.delay.unwrap();
         assert_eq!(
-            (delay.min_ns, delay.mean_ns, delay.p99_ns, delay.max_ns),
-            (250, 250, 250, 250)
+            [delay.min, delay.mean, delay.p99, delay.max],
+            [Duration::from_ns(250); 4]
         );
     }
 
@@ -425,7 +428,10 @@ mod tests {
         );
         assert!(within.iter().all(|gap| *gap == 100_000));
         assert!(between.iter().all(|gap| *gap >= 333_333));
-        assert_eq!(traffic.results().next().unwrap().offered_bps, Some(4_000_000));
+        assert_eq!(
+            traffic.results().next().unwrap().offered,
+            Some(Rate::from_bps(4_000_000))
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ use datagrams::Datagrams;
 pub use order::OrderUse;
 pub use sessions::SessionUse;
 use slotwise_cards::packet::{Frame, Packet};
-use slotwise_cards::random;
+use slotwise_random as random;
 use station::LINUX_RTO;
 pub(crate) use streams::HostAddress;
 use streams::{FlowSpec, Sends, Streams};
@@ -51,16 +51,16 @@ pub struct DelayUse {
     /// Packets.
     pub packets: u64,
     /// Sum of their delays.
-    pub sum_ns: u64,
+    pub sum: Duration,
     /// The longest.
-    pub max_ns: u64,
+    pub max: Duration,
 }
 
 impl DelayUse {
-    pub(crate) fn add(&mut self, delay_ns: u64) {
+    pub(crate) fn add(&mut self, delay: Duration) {
         self.packets += 1;
-        self.sum_ns += delay_ns;
-        self.max_ns = self.max_ns.max(delay_ns);
+        self.sum += delay;
+        self.max = self.max.max(delay);
     }
 }
 
@@ -68,13 +68,13 @@ impl DelayUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelaySummary {
     /// Shortest.
-    pub min_ns: u64,
+    pub min: Duration,
     /// Mean, rounded down.
-    pub mean_ns: u64,
+    pub mean: Duration,
     /// 99th percentile, within 1 %.
-    pub p99_ns: u64,
+    pub p99: Duration,
     /// Longest.
-    pub max_ns: u64,
+    pub max: Duration,
 }
 
 /// What became of a simulated flow. Bytes are payload of UDP or TCP.
@@ -83,21 +83,21 @@ pub struct FlowResult {
     /// The flow.
     pub flow: Flow,
     /// Rate of the source in the long run; `None`: as much as it gets.
-    pub offered_bps: Option<u64>,
+    pub offered: Option<Rate>,
     /// Datagrams or data segments sent, retransmissions included.
     pub sent_packets: u64,
     /// Bytes sent, retransmissions not included.
-    pub sent_bytes: u64,
+    pub sent_bytes: Bytes,
     /// Datagrams or data segments received.
     pub received_packets: u64,
     /// Bytes received; of a stream without a gap.
-    pub received_bytes: u64,
+    pub received_bytes: Bytes,
     /// Delays of datagrams; `None` if none was received, and for streams.
     pub delay: Option<DelaySummary>,
-    /// When its streams began, fabric time; `None` of datagrams with stamps.
-    pub start_ns: Option<u64>,
-    /// When the last byte of a `file` had arrived, fabric time.
-    pub completed_ns: Option<u64>,
+    /// Start of its streams; `None` for datagrams with stamps.
+    pub start: Option<Instant>,
+    /// Arrival of the last byte of a `file`.
+    pub completed: Option<Instant>,
     /// Of any flow but `udp`, what its streams did.
     pub stream: Option<StreamResult>,
     /// Of a `web` flow, pages that were fetched to the end.
@@ -112,13 +112,13 @@ pub struct StreamResult {
     /// Times that a retransmission timer went off.
     pub timeouts: u64,
     /// Smoothed round-trip time at the end, the longest of the streams.
-    pub srtt_ns: Option<u64>,
+    pub srtt: Option<Duration>,
     /// Congestion window at the end, of all streams.
-    pub window_bytes: u64,
+    pub window: Bytes,
     /// Payload of a full segment.
-    pub mss_bytes: u64,
+    pub mss: Bytes,
     /// Bytes that arrived and were not what was sent: always 0.
-    pub wrong_bytes: u64,
+    pub wrong_bytes: Bytes,
 }
 
 /// A flow between hosts of two groups.
@@ -127,36 +127,36 @@ pub struct RoutedFlow {
     /// Group's name and number in it, `NAME.i`.
     pub name: String,
     /// When it starts.
-    pub start_ns: u64,
+    pub start: Instant,
 }
 
 /// What a flow did since it was last asked, and where it stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowUse {
-    /// Congestion window, bytes of payload.
-    pub window_bytes: u64,
+    /// Congestion window, payload.
+    pub window: Bytes,
     /// Payload of a full segment.
-    pub mss_bytes: u64,
+    pub mss: Bytes,
     /// Smoothed round-trip time; 0 before the first measurement.
-    pub srtt_ns: u64,
+    pub srtt: Duration,
     /// Bytes that arrived without a gap.
-    pub delivered_bytes: u64,
+    pub delivered_bytes: Bytes,
     /// Packets that arrived at the receiver.
     pub packets: u64,
     /// Sum of their one-way delays, from the first bit out to the last bit in.
-    pub delay_sum_ns: u64,
+    pub delay_sum: Duration,
     /// Longest of them.
-    pub delay_max_ns: u64,
+    pub delay_max: Duration,
     /// Segments sent again since the start.
     pub retransmissions: u64,
     /// Timeouts since the start.
     pub timeouts: u64,
     /// Bytes that are not what was sent, since the start: always 0.
-    pub wrong_bytes: u64,
-    /// When it began, fabric time.
-    pub start_ns: u64,
-    /// When the last byte of a flow of a size had arrived, fabric time.
-    pub completed_ns: Option<u64>,
+    pub wrong_bytes: Bytes,
+    /// Start of the flow.
+    pub start: Instant,
+    /// Arrival of the last byte of a flow of a size.
+    pub completed: Option<Instant>,
 }
 
 /// A source's turn.
@@ -329,7 +329,8 @@ impl Traffic {
                 window_bytes: group.window_bytes,
             });
             let name = format!("{}.{i}", group.name);
-            self.of_groups.push(RoutedFlow { name, start_ns });
+            let start = Instant::from_ns(start_ns);
+            self.of_groups.push(RoutedFlow { name, start });
             self.delivered_bytes.push(0);
         }
         count
@@ -430,21 +431,21 @@ impl Traffic {
         let streams = self.of_phases.iter().zip(self.streams.states());
         let streams = streams.map(|(flow, state)| FlowResult {
             flow: *flow,
-            offered_bps: state.offered_bps,
+            offered: state.offered_bps.map(Rate::from_bps),
             sent_packets: state.totals.sent_packets,
-            sent_bytes: state.totals.sent_bytes,
+            sent_bytes: Bytes::new(state.totals.sent_bytes),
             received_packets: state.totals.received_packets,
-            received_bytes: state.totals.received_bytes,
+            received_bytes: Bytes::new(state.totals.received_bytes),
             delay: None,
-            start_ns: Some(state.start_ns),
-            completed_ns: state.completed_ns,
+            start: Some(Instant::from_ns(state.start_ns)),
+            completed: state.completed_ns.map(Instant::from_ns),
             stream: Some(StreamResult {
                 retransmissions: state.totals.retransmissions,
                 timeouts: state.totals.timeouts,
-                srtt_ns: state.totals.srtt_ns,
-                window_bytes: state.totals.window_bytes,
-                mss_bytes: state.totals.mss_bytes,
-                wrong_bytes: state.totals.wrong_bytes,
+                srtt: state.totals.srtt_ns.map(Duration::from_ns),
+                window: Bytes::new(state.totals.window_bytes),
+                mss: Bytes::new(state.totals.mss_bytes),
+                wrong_bytes: Bytes::new(state.totals.wrong_bytes),
             }),
             pages: state.pages,
         });
@@ -478,18 +479,18 @@ impl Traffic {
         let delivered_bytes = state.totals.received_bytes;
         let before = std::mem::replace(&mut self.delivered_bytes[flow], delivered_bytes);
         FlowUse {
-            window_bytes: state.window_bytes,
-            mss_bytes: state.totals.mss_bytes,
-            srtt_ns: state.srtt_ns.unwrap_or(0),
-            delivered_bytes: delivered_bytes - before,
+            window: Bytes::new(state.window_bytes),
+            mss: Bytes::new(state.totals.mss_bytes),
+            srtt: Duration::from_ns(state.srtt_ns.unwrap_or(0)),
+            delivered_bytes: Bytes::new(delivered_bytes - before),
             packets: delay.packets,
-            delay_sum_ns: delay.sum_ns,
-            delay_max_ns: delay.max_ns,
+            delay_sum: delay.sum,
+            delay_max: delay.max,
             retransmissions: state.totals.retransmissions,
             timeouts: state.totals.timeouts,
-            wrong_bytes: state.totals.wrong_bytes,
-            start_ns: state.start_ns,
-            completed_ns: state.completed_ns,
+            wrong_bytes: Bytes::new(state.totals.wrong_bytes),
+            start: Instant::from_ns(state.start_ns),
+            completed: state.completed_ns.map(Instant::from_ns),
         }
     }
 

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use slotwise_units::{Bytes, Duration};
+
 use super::bursts::{Bursts, FlowTrains};
 
 /// Packets that are remembered to find out by how many another was overtaken; none counts as overtaken by more.
@@ -22,8 +24,8 @@ pub struct OrderUse {
     /// Packets with data that arrived.
     pub packets: u64,
     /// Sum of their one-way delays.
-    pub delay_sum_ns: u64,
-    /// Sum of the squares of these.
+    pub delay_sum: Duration,
+    /// Sum of the squares of these, ns^2.
     pub delay_squares_ns2: u128,
     /// Packets that arrived after one that was sent later (RFC 4737 section 3).
     pub reordered: u64,
@@ -50,15 +52,15 @@ pub struct OrderUse {
     /// Recoveries, by timeouts or not, that began when all that was under way at the one before had been acknowledged.
     pub losses: u64,
     /// Sum over these of the congestion window before it.
-    pub window_before_losses_bytes: u64,
+    pub window_before_losses: Bytes,
     /// Payload that arrived without a gap for the first time; of UDP all payload.
-    pub delivered_bytes: u64,
+    pub delivered_bytes: Bytes,
     /// Acknowledgments without payload that came to the sender.
     pub acknowledgments: u64,
     /// Of these, those that came within 24 us of the one before.
     pub bunched_acknowledgments: u64,
     /// (least, largest) time between the first bits out of the sender of two packets that arrived one after the other.
-    pub gap_ns: Option<(u64, u64)>,
+    pub gap: Option<(Duration, Duration)>,
     /// Trains with its segments that were deflected or lost.
     pub trains: FlowTrains,
 }
@@ -71,8 +73,8 @@ pub(crate) struct Counted {
     pub(crate) fast_retransmits: u64,
     pub(crate) timeouts: u64,
     pub(crate) losses: u64,
-    pub(crate) window_before_losses_bytes: u64,
-    pub(crate) delivered_bytes: u64,
+    pub(crate) window_before_losses: Bytes,
+    pub(crate) delivered_bytes: Bytes,
 }
 
 /// Measures one flow.
@@ -104,7 +106,7 @@ impl Order {
         let delay_ns = now_ns - born_ns;
         let lately = &mut self.lately;
         lately.packets += 1;
-        lately.delay_sum_ns += delay_ns;
+        lately.delay_sum += Duration::from_ns(delay_ns);
         lately.delay_squares_ns2 += u128::from(delay_ns) * u128::from(delay_ns);
         self.arrivals += 1;
         if self.latest.back().is_none_or(|(latest_ns, _)| *latest_ns <= born_ns) {
@@ -123,8 +125,9 @@ impl Order {
         lately.reordered_1 += u64::from(overtakers >= 1);
         lately.reordered_3 += u64::from(overtakers >= DUP_THRESH);
         if let Some(gap_ns) = self.last.back().and_then(|before_ns| born_ns.checked_sub(*before_ns)) {
-            let (least, most) = self.lately.gap_ns.unwrap_or((gap_ns, gap_ns));
-            self.lately.gap_ns = Some((least.min(gap_ns), most.max(gap_ns)));
+            let gap = Duration::from_ns(gap_ns);
+            let (least, most) = self.lately.gap.unwrap_or((gap, gap));
+            self.lately.gap = Some((least.min(gap), most.max(gap)));
         }
         self.last.push_back(born_ns);
         if self.last.len() > DUP_THRESH {
@@ -191,7 +194,7 @@ impl Order {
             fast_retransmits: counted.fast_retransmits - before.fast_retransmits,
             timeouts: counted.timeouts - before.timeouts,
             losses: counted.losses - before.losses,
-            window_before_losses_bytes: counted.window_before_losses_bytes - before.window_before_losses_bytes,
+            window_before_losses: counted.window_before_losses - before.window_before_losses,
             delivered_bytes: counted.delivered_bytes - before.delivered_bytes,
             trains: self.bursts.take(),
             ..std::mem::take(&mut self.lately)
@@ -228,10 +231,11 @@ mod tests {
 
     #[test]
     fn gaps_are_those_at_the_sender_of_what_arrived() {
-        assert_eq!(arrive(&[10, 22, 35]).gap_ns, Some((12, 13)));
+        let gap = |least, most| Some((Duration::from_ns(least), Duration::from_ns(most)));
+        assert_eq!(arrive(&[10, 22, 35]).gap, gap(12, 13));
         // What was overtaken has none itself.
-        assert_eq!(arrive(&[10, 35, 22, 48]).gap_ns, Some((25, 26)));
-        assert_eq!(arrive(&[10]).gap_ns, None);
+        assert_eq!(arrive(&[10, 35, 22, 48]).gap, gap(25, 26));
+        assert_eq!(arrive(&[10]).gap, None);
     }
 
     #[test]
@@ -269,8 +273,8 @@ mod tests {
         order.arrived(20, 50);
         let lately = order.take(Counted::default());
         assert_eq!(
-            (lately.packets, lately.delay_sum_ns, lately.delay_squares_ns2),
-            (2, 50, 1300)
+            (lately.packets, lately.delay_sum, lately.delay_squares_ns2),
+            (2, Duration::from_ns(50), 1300)
         );
         assert_eq!(order.take(Counted::default()), OrderUse::default());
     }

@@ -447,7 +447,7 @@ impl Streams {
         // Acknowledgments have the key reversed: only packets of data are counted.
         if let (Some(born), Some(&index)) = (packet.born(), key.and_then(|key| self.owners.get(&key))) {
             let flow = &mut self.flows[index];
-            flow.lately.add(now_ns - born.ns());
+            flow.lately.add(Duration::from_ns(now_ns - born.ns()));
             if flow.order.is_some() {
                 self.note_arrival(index, (born.ns(), now_ns), frame);
             }

@@ -46,7 +46,7 @@ pub fn next_message(fabric: &mut World) -> Option<FromEdge> {
         };
         let optical = Optical::decode(&frame[PacketIn::SIZE + Ethernet::SIZE..]).unwrap();
         if optical.kind != u8::from(OpticalKind::Request) {
-            let (at_ns, device_id) = (event.at_ns, event.device_id);
+            let (at_ns, device_id) = (event.at.ns(), event.device_id);
             return Some(FromEdge {
                 at_ns,
                 device_id,
@@ -141,9 +141,9 @@ pub fn accept(fabric: &mut World, edge: u16, session: u32) {
 
 /// Runs until a message of this kind has come from `edge`.
 pub fn await_message(fabric: &mut World, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
-    let end_ns = fabric.now() + 20 * scenario.frame.length().ns();
-    while fabric.now() < end_ns {
-        fabric.run_until_control(end_ns);
+    let end = fabric.now() + 20 * scenario.frame.length();
+    while fabric.now() < end {
+        fabric.run_until_control(end);
         while let Some(message) = next_message(fabric) {
             if message.optical.src_edge == edge && message.optical.kind == u8::from(kind) {
                 return Some(message);

@@ -45,7 +45,7 @@ pub(crate) struct AfterFaults {
 impl AfterFaults {
     /// Of those that `network` has, which is at time 0.
     pub(crate) fn new(network: &World, run_end_ns: u64) -> AfterFaults {
-        let ends = network.faults().iter().map(|fault| fault.end_ns);
+        let ends = network.faults().iter().map(|fault| fault.end.ns());
         AfterFaults {
             next_ns: ends.min().map(|end_ns| end_ns + LOOK_NS),
             run_end_ns,
@@ -67,7 +67,7 @@ impl AfterFaults {
 
     /// Looks, if it is time to.
     pub(crate) fn look(&mut self, network: &World, shares: &mut Shares) {
-        let now_ns = network.now();
+        let now_ns = network.now().ns();
         if self.next_ns.is_none_or(|next_ns| now_ns < next_ns) {
             return;
         }
@@ -76,7 +76,7 @@ impl AfterFaults {
         }
         let mut well = Vec::new();
         for (index, fault) in network.faults().iter().enumerate() {
-            if !self.seen[index] && fault.recovered_ns.is_some() {
+            if !self.seen[index] && fault.recovered.is_some() {
                 self.seen[index] = true;
                 well.push(index);
             }
@@ -116,13 +116,13 @@ impl AfterFaults {
 
 /// The window that begins now, after these faults, if there is time enough for one before something else happens.
 fn window(network: &World, shares: &Shares, faults: Vec<usize>) -> Option<Window> {
-    let start_ns = network.now();
+    let start_ns = network.now().ns();
     let is_under_way =
-        |fault: &FaultRecord| fault.start_ns <= start_ns && fault.happened && fault.recovered_ns.is_none();
+        |fault: &FaultRecord| fault.start.ns() <= start_ns && fault.happened && fault.recovered.is_none();
     if !shares.is_known || whole_since(network).is_none() || network.faults().iter().any(is_under_way) {
         return None;
     }
-    let next_faults = network.faults().iter().map(|fault| fault.start_ns);
+    let next_faults = network.faults().iter().map(|fault| fault.start.ns());
     let next_fault_ns = next_faults.filter(|at_ns| *at_ns > start_ns).min();
     let next_ns = next_fault_ns.into_iter().chain(shares.next_change_ns(start_ns)).min();
     // What begins then is not looked at.

@@ -72,7 +72,7 @@ impl Fluid {
         capacities.extend(vec![(ops.rate.bps() as f64).min(shared_bps); edges]);
         capacities.extend(vec![(ops.rate.bps() as f64 * ops.target).min(shared_bps); edges]);
         let played = network.routed_flows().iter();
-        let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
+        let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start.ns())).collect();
         let mut fluid = Fluid {
             pairs: Vec::new(),
             capacities,

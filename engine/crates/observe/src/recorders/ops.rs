@@ -2,7 +2,7 @@
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
 use slotwise_fabric::{
-    DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsSwitchUse, OpsTrains, RamUse, TrainFate, TrainUse, World, kinds,
+    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsSwitchUse, OpsTrains, RamUse, TrainFate, World, kinds,
 };
 use slotwise_scenario::{Device, Ops, Scenario};
 use slotwise_units::{Bytes, Duration, Rate};
@@ -104,7 +104,7 @@ impl OpsRecorder {
         for share in self
             .fluid
             .iter()
-            .flat_map(|fluid| fluid.shares(network.now(), period.seconds(), delivered))
+            .flat_map(|fluid| fluid.shares(network.now().ns(), period.seconds(), delivered))
         {
             let row = PairPeriod {
                 rate_bps: share.rate_bps,
@@ -179,10 +179,10 @@ impl OutputPeriod {
     fn new(used: &OpsOutputUse, rate: Rate) -> OutputPeriod {
         match *used {
             OpsOutputUse::Ram(RamUse {
-                trains,
+                bursts,
                 frames,
                 bytes,
-                waited_trains,
+                waited_bursts,
                 waited,
                 most_bytes,
                 lost_frames,
@@ -193,37 +193,37 @@ impl OutputPeriod {
                 rate,
                 bytes,
                 frames,
-                trains,
-                waited_trains,
+                trains: bursts,
+                waited_trains: waited_bursts,
                 waited,
-                waited_of: trains,
+                waited_of: bursts,
                 ram_bytes: most_bytes,
                 dropped: lost_frames,
                 intervals,
                 overloaded_intervals,
                 ..OutputPeriod::default()
             },
-            OpsOutputUse::Trains(TrainUse {
-                sent_trains,
+            OpsOutputUse::Trains(BurstUse {
+                sent_bursts,
                 sent_frames,
                 sent_tcp_frames,
                 sent_bytes,
-                waited_trains,
+                waited_bursts,
                 waited,
                 queue_bytes,
-                lost_trains,
+                lost_bursts,
                 ..
             }) => OutputPeriod {
                 rate,
                 bytes: sent_bytes,
                 frames: sent_frames,
                 tcp_frames: sent_tcp_frames,
-                trains: sent_trains,
-                waited_trains,
+                trains: sent_bursts,
+                waited_trains: waited_bursts,
                 waited,
-                waited_of: sent_trains,
+                waited_of: sent_bursts,
                 queue_bytes,
-                dropped: lost_trains,
+                dropped: lost_bursts,
                 ..OutputPeriod::default()
             },
             // Each packet is a burst.
@@ -321,27 +321,27 @@ table! {
     Trains by edge = |p, t: TrainPeriod<'_>| {
         formed "bursts assembled by the edge" = t.trains.formed as f64;
         packets "packets in these bursts" = t.trains.packets as f64;
-        packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes as f64;
-        most_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes as f64;
+        packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes.get() as f64;
+        most_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
         refused "bursts without buffer space at an output; without aggregation counted by P4" = t.trains.refused as f64;
         delivered "bursts delivered to another edge" = t.trains.delivered as f64;
         lost "bursts lost in the network" = t.trains.lost as f64;
         lost_by_links "of these, on links between edges" = t.trains.lost_by_links as f64;
         packets_lost_by_links "packets in the lost bursts" = t.trains.packets_lost_by_links as f64;
         straight_ms "mean transit time of the bursts delivered without a deflection; without their transmission time" [ms]
-            = mean(t.trains.straight.sum_ns as f64 / 1e6, t.trains.straight.trains);
+            = mean(t.trains.straight.sum.milliseconds(), t.trains.straight.trains);
         deflected "deflected bursts delivered; deflected at a switch, or into the alternate fibre between two edges"
             = t.trains.deflected.trains as f64;
         deflected_lost "deflected bursts lost" = t.trains.deflected_lost as f64;
         deflected_ms "mean transit time of the deflected bursts delivered" [ms]
-            = mean(t.trains.deflected.sum_ns as f64 / 1e6, t.trains.deflected.trains);
+            = mean(t.trains.deflected.sum.milliseconds(), t.trains.deflected.trains);
         deflected_deviation_ms "standard deviation of this time" [ms]
-            = deviation(t.trains.deflected.trains, t.trains.deflected.sum_ns, t.trains.deflected.squares_ns2) / 1e6;
+            = deviation(t.trains.deflected.trains, t.trains.deflected.sum.ns(), t.trains.deflected.squares_ns2) / 1e6;
         under_way "bursts in flight at the end of the period" = t.trains.under_way as f64;
         resequenced "packets from other edges that waited for resequencing" = t.trains.resequenced as f64;
         longest_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
-            = t.edge.probe_round_trip_ns as f64 / 1e6;
-        most_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held_bytes as f64;
+            = t.edge.probe_round_trip.milliseconds();
+        most_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
         unserved "bursts without a row in `delays`: paced at the end of the period, or lost meanwhile"
             = t.edge.unserved_trains as f64;
     }
@@ -369,12 +369,12 @@ mod tests {
             packets_lost_by_links: 8,
             straight: OpsTransit {
                 trains: 2,
-                sum_ns: 6_000_000,
+                sum: Duration::from_ns(6_000_000),
                 squares_ns2: 20_000_000_000_000,
             },
             deflected: OpsTransit {
                 trains: 4,
-                sum_ns: 40_000_000,
+                sum: Duration::from_ns(40_000_000),
                 squares_ns2: 436_000_000_000_000,
             },
             deflected_lost: 5,
@@ -382,8 +382,8 @@ mod tests {
             ..OpsTrains::default()
         };
         let edge = OpsEdgeUse {
-            most_held_bytes: 11,
-            probe_round_trip_ns: 2_000_000,
+            most_held: Bytes::new(11),
+            probe_round_trip: Duration::from_ns(2_000_000),
             unserved_trains: 12,
         };
         let mut recording = Recording::default();
@@ -431,7 +431,7 @@ mod tests {
             .collect();
         let mut recorder = RoutedRecorder::new(&scenario, &network);
         for _ in 0..2 {
-            network.run_until(recorder.next().unwrap().ns());
+            network.run_until(recorder.next().unwrap());
             recorder.sample(&mut network);
         }
         let recording = recorder.finish();

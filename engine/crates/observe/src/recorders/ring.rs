@@ -65,7 +65,7 @@ fn delays() -> Histogram<u64> {
 
 /// Time since which all of a ring has been whole; `None` if it is not so now.
 pub(crate) fn whole_since(network: &World) -> Option<u64> {
-    network.of_kind::<kinds::Ring>()?.whole_since()
+    Some(network.of_kind::<kinds::Ring>()?.whole_since()?.ns())
 }
 
 impl RingRecorder {
@@ -125,8 +125,9 @@ impl RingRecorder {
             }
         }
         if let Some(others) = &mut self.others {
-            self.shares.begin(network.now());
-            others.end_ns = network.now() + others.duration_ns;
+            let now_ns = network.now().ns();
+            self.shares.begin(now_ns);
+            others.end_ns = now_ns + others.duration_ns;
             others.delivered_bytes = self.shares.delivered_bytes(network);
         }
     }
@@ -146,7 +147,7 @@ impl RingRecorder {
 
     /// Looks whether all is settled, and how fair the ring is after a fault, if it is time to.
     pub(crate) fn look(&mut self, network: &World, recording: &mut Recording) {
-        let now_ns = network.now();
+        let now_ns = network.now().ns();
         self.after.look(network, &mut self.shares);
         while let Some((start_ns, name)) = self.starts.pop_if(|(at_ns, _)| *at_ns <= now_ns) {
             self.answer(start_ns, recording);
@@ -270,7 +271,7 @@ impl RingRecorder {
     /// What each pair had and should have, if that is known: all links carried packets in all of the period, and of flows that others
     /// play each had begun before it and goes on behind it.
     fn push_fairness(&mut self, network: &World, period: &Period, delivered: &[(u64, u64)], recording: &mut Recording) {
-        let now_ns = network.now();
+        let now_ns = network.now().ns();
         let start_ns = now_ns - period.length.ns();
         let mut bytes = vec![0; self.shares.pairs.len()];
         let mut is_known = self.shares.is_known && whole_since(network).is_some_and(|since_ns| since_ns <= start_ns);

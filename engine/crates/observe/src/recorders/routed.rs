@@ -125,7 +125,7 @@ impl RoutedRecorder {
     }
 
     fn now_ms(&self, network: &World) -> u64 {
-        network.now().saturating_sub(self.start_ns) / NS_PER_MS
+        network.now().ns().saturating_sub(self.start_ns) / NS_PER_MS
     }
 
     /// Writes down what there is to be written down now.
@@ -134,7 +134,7 @@ impl RoutedRecorder {
             ring.look(network, &mut self.recording);
         }
         // Who records a live run ends periods when they like.
-        if self.duration_ms == u64::MAX || self.end_ns() == Some(network.now()) {
+        if self.duration_ms == u64::MAX || self.end_ns() == Some(network.now().ns()) {
             self.end_period(network);
         }
     }
@@ -159,17 +159,17 @@ impl RoutedRecorder {
         let mut sessions = Vec::with_capacity(self.flows.len());
         for (index, flow) in self.flows.iter_mut().enumerate() {
             let used = network.take_flow_use(index);
-            delivered.push((used.packets, used.delivered_bytes));
+            delivered.push((used.packets, used.delivered_bytes.get()));
             if used.packets > 0 {
-                let mean_ms = used.delay_sum_ns as f64 / 1e6 / used.packets as f64;
-                flow.period_delay_ms = (mean_ms, used.delay_max_ns as f64 / 1e6);
+                let mean_ms = used.delay_sum.milliseconds() / used.packets as f64;
+                flow.period_delay_ms = (mean_ms, used.delay_max.milliseconds());
             }
             let row = FlowPeriod {
-                window: Bytes::new(used.window_bytes),
-                segment: Bytes::new(used.mss_bytes),
-                rtt: Duration::from_ns(used.srtt_ns),
+                window: used.window,
+                segment: used.mss,
+                rtt: used.srtt,
                 packet: Bytes::new(self.packet_bytes.into()),
-                goodput_kbps: period.kbps(Bytes::new(used.delivered_bytes)),
+                goodput_kbps: period.kbps(used.delivered_bytes),
                 delay_ms: flow.period_delay_ms,
                 retransmissions: used.retransmissions,
                 timeouts: used.timeouts,
@@ -193,8 +193,8 @@ impl RoutedRecorder {
             flow.used = FlowUse {
                 delivered_bytes: before.delivered_bytes + used.delivered_bytes,
                 packets: before.packets + used.packets,
-                delay_sum_ns: before.delay_sum_ns + used.delay_sum_ns,
-                delay_max_ns: before.delay_max_ns.max(used.delay_max_ns),
+                delay_sum: before.delay_sum + used.delay_sum,
+                delay_max: before.delay_max.max(used.delay_max),
                 ..used
             };
         }
@@ -233,8 +233,8 @@ impl RoutedRecorder {
     /// The first flow of which bytes arrived that are not what was sent, and how many: a mistake of the engine.
     pub fn wrong(&self) -> Option<(&str, Bytes)> {
         let mut flows = self.flows.iter();
-        let wrong = flows.find(|flow| flow.used.wrong_bytes > 0)?;
-        Some((&wrong.name, Bytes::new(wrong.used.wrong_bytes)))
+        let wrong = flows.find(|flow| !flow.used.wrong_bytes.is_zero())?;
+        Some((&wrong.name, wrong.used.wrong_bytes))
     }
 
     /// All that was written down.
@@ -339,9 +339,9 @@ table! {
     /// arrived (RFC 4737).
     Order by flow = |p, o: OrderPeriod| {
         packets "data packets received" = o.0.packets as f64;
-        delay_ms "mean of the end-to-end delay" [ms] = mean(o.0.delay_sum_ns as f64, o.0.packets) / 1e6;
+        delay_ms "mean of the end-to-end delay" [ms] = mean(o.0.delay_sum.ns() as f64, o.0.packets) / 1e6;
         delay_deviation_ms "standard deviation of the end-to-end delay" [ms]
-            = deviation(o.0.packets, o.0.delay_sum_ns, o.0.delay_squares_ns2) / 1e6;
+            = deviation(o.0.packets, o.0.delay_sum.ns(), o.0.delay_squares_ns2) / 1e6;
         reordered "of these, packets received after one sent later" = o.0.reordered as f64;
         reordered_1 "1-reordered packets (n-reordering, RFC 4737)" = o.0.reordered_1 as f64;
         reordered_3 "3-reordered packets" = o.0.reordered_3 as f64;
@@ -356,17 +356,17 @@ table! {
             = o.0.needless_fast_retransmits as f64;
         timeouts "retransmission timeouts" = o.0.timeouts as f64;
         goodput_kbps "in-order payload received for the first time; for UDP, all payload" [kb/s]
-            = p.kbps(Bytes::new(o.0.delivered_bytes));
+            = p.kbps(o.0.delivered_bytes);
         acknowledgments "pure acknowledgments received by the sender" = o.0.acknowledgments as f64;
         bunched_acknowledgments "of these, acknowledgments within 24 us of the previous one (ACK compression)"
             = o.0.bunched_acknowledgments as f64;
         least_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
-            = o.0.gap_ns.unwrap_or_default().0 as f64 / 1e3;
-        most_gap_us "maximum of this time" [us] = o.0.gap_ns.unwrap_or_default().1 as f64 / 1e3;
+            = o.0.gap.unwrap_or_default().0.ns() as f64 / 1e3;
+        most_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
         losses "loss episodes: recoveries or timeouts after all data in flight at the previous one was acknowledged"
             = o.0.losses as f64;
         windows_before_losses_bytes "sum of the congestion windows just before these episodes" [bytes]
-            = o.0.window_before_losses_bytes as f64;
+            = o.0.window_before_losses.get() as f64;
         deflected_trains "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
         lost_trains "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
             = o.0.trains.lost as f64;
@@ -428,11 +428,11 @@ mod tests {
         };
         let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::live(&scenario, &network, false);
-        network.run_until(5 * NS_PER_MS);
+        network.run_until(Instant::from_ns(5 * NS_PER_MS));
         recorder.begin(&mut network);
-        network.run_until(1505 * NS_PER_MS);
+        network.run_until(Instant::from_ns(1505 * NS_PER_MS));
         recorder.end(&mut network);
-        network.run_until(1510 * NS_PER_MS);
+        network.run_until(Instant::from_ns(1510 * NS_PER_MS));
         recorder.end(&mut network);
         assert_eq!(recorder.next(), None);
         let links = recorder.finish().links;
@@ -451,8 +451,8 @@ mod tests {
         };
         let mut network = World::new(&scenario, options);
         let mut recorder = RoutedRecorder::new(&scenario, &network);
-        while network.now() < 20 * NS_PER_MS {
-            network.run_until(recorder.next().unwrap().ns());
+        while network.now() < Instant::from_ns(20 * NS_PER_MS) {
+            network.run_until(recorder.next().unwrap());
             recorder.sample(&mut network);
         }
         let table = recorder.finish().stations;

@@ -122,7 +122,7 @@ impl Shares {
             looks_left: MOST_LOOKS,
         };
         let played = network.routed_flows().iter();
-        let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start_ns)).collect();
+        let starts: BTreeMap<&str, u64> = played.map(|flow| (flow.name.as_str(), flow.start.ns())).collect();
         for group in &scenario.routed.flows {
             for flow in 0..scenario.flow_hosts(group).len() {
                 let name = format!("{}.{flow}", group.name);
@@ -244,7 +244,10 @@ impl Shares {
     pub(crate) fn delivered_bytes(&self, network: &World) -> Vec<u64> {
         let (pairs, ring) = (self.pairs.iter(), network.of_kind::<kinds::Ring>());
         pairs
-            .map(|pair| ring.as_ref().map_or(0, |ring| ring.delivered_bytes(pair.from, pair.to)))
+            .map(|pair| {
+                ring.as_ref()
+                    .map_or(0, |ring| ring.delivered_bytes(pair.from, pair.to).get())
+            })
             .collect()
     }
 

@@ -65,7 +65,7 @@ impl Sharing {
         let played: BTreeMap<&str, u64> = network
             .routed_flows()
             .iter()
-            .map(|flow| (flow.name.as_str(), flow.start_ns))
+            .map(|flow| (flow.name.as_str(), flow.start.ns()))
             .collect();
         let mut places: BTreeMap<(usize, bool), usize> = BTreeMap::new();
         let mut capacities = Vec::new();

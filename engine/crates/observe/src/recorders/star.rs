@@ -55,7 +55,7 @@ pub struct Recorder {
     flow_names: Vec<String>,
     ports: Vec<LinkUse>,
     access: Vec<(AccessUse, AccessUse)>,
-    flow_bytes: Vec<u64>,
+    flow_bytes: Vec<Bytes>,
     /// Mean and longest of each flow, kept while nothing arrives.
     delays_ms: Vec<(f64, f64)>,
     frame_slots: f64,
@@ -200,7 +200,7 @@ impl Recorder {
             queues: queues(scenario),
             ports: Vec::new(),
             access: Vec::new(),
-            flow_bytes: vec![0; flow_names.len()],
+            flow_bytes: vec![Bytes::ZERO; flow_names.len()],
             delays_ms: vec![(0.0, 0.0); flow_names.len()],
             flow_names,
             frame_slots: f64::from(scenario.frame.slots),
@@ -218,11 +218,11 @@ impl Recorder {
 
     /// Writes down what has happened since the last call; `control` is what was said so far, by core.
     pub fn sample(&mut self, fabric: &mut World, control: &[ControlUse]) {
-        let length = Duration::from_ns(fabric.now().saturating_sub(self.at_ns));
+        let length = Duration::from_ns(fabric.now().ns().saturating_sub(self.at_ns));
         if length.is_zero() {
             return;
         }
-        self.at_ns = fabric.now();
+        self.at_ns = fabric.now().ns();
         let end = Duration::from_ns(self.at_ns.saturating_sub(self.epoch_ns));
         let period = Period { end, length };
         self.sample_queues(fabric, &period);
@@ -300,13 +300,13 @@ impl Recorder {
         self.ports.resize(links.len(), LinkUse::default());
         for (LinkReport { from, to, used }, before) in links.iter().zip(&mut self.ports) {
             let row = PortPeriod {
-                busy: Duration::from_ns(used.busy_ns - before.busy_ns),
+                busy: used.busy - before.busy,
                 bytes: used.bytes - before.bytes,
                 packets: used.packets - before.packets,
             };
             let to_core = self.stars.iter_mut().find(|star| Device::Core(star.core) == *to);
             if let Some(star) = to_core {
-                star.light_bytes += row.bytes;
+                star.light_bytes += row.bytes.get();
             }
             self.recording.add(&format!("{from}->{to}"), period, &row);
             *before = *used;
@@ -339,23 +339,19 @@ impl Recorder {
         let delays = fabric.take_flow_delays();
         let results = fabric.flow_results();
         for (index, (result, (_, delay))) in results.iter().zip(delays).enumerate() {
-            let DelayUse {
-                packets,
-                sum_ns,
-                max_ns,
-            } = delay;
+            let DelayUse { packets, sum, max } = delay;
             if packets > 0 {
-                self.delays_ms[index] = (sum_ns as f64 / 1e6 / packets as f64, max_ns as f64 / 1e6);
+                self.delays_ms[index] = (sum.milliseconds() / packets as f64, max.milliseconds());
             }
             let bytes = result.received_bytes - std::mem::replace(&mut self.flow_bytes[index], result.received_bytes);
             // Datagrams have no window.
             let stream = result.stream.unwrap_or_default();
             let row = FlowPeriod {
-                window: Bytes::new(stream.window_bytes),
-                segment: Bytes::new(stream.mss_bytes),
-                rtt: Duration::from_ns(stream.srtt_ns.unwrap_or(0)),
+                window: stream.window,
+                segment: stream.mss,
+                rtt: stream.srtt.unwrap_or_default(),
                 packet: Bytes::new(self.mtu.into()),
-                goodput_kbps: bytes as f64 * 8e6 / period.ns(),
+                goodput_kbps: bytes.get() as f64 * 8e6 / period.ns(),
                 delay_ms: self.delays_ms[index],
                 retransmissions: stream.retransmissions,
                 timeouts: stream.timeouts,
@@ -397,7 +393,7 @@ table! {
 /// An end of a fibre in a period.
 pub(crate) struct PortPeriod {
     busy: Duration,
-    bytes: u64,
+    bytes: Bytes,
     packets: u64,
 }
 
@@ -405,7 +401,7 @@ table! {
     /// Fibres of a star, where light enters; a row per end, `edgeA->coreB` or `coreB->edgeA`, and period.
     Ports by port = |p, o: PortPeriod| {
         utilization "fraction of the time in transmission; guard times and signaling slots count as time" = o.busy.ns() as f64 / p.ns();
-        sent_bytes "bytes sent on the fibre" [bytes] = o.bytes as f64;
+        sent_bytes "bytes sent on the fibre" [bytes] = o.bytes.get() as f64;
         sent_packets "packets sent on the fibre" = o.packets as f64;
     }
 }

@@ -35,6 +35,8 @@ pub(crate) type TableId = usize;
 /// A validated program.
 #[derive(Debug)]
 pub(crate) struct Ir {
+    /// Name of the source file, as p4c gives it; empty without one.
+    pub name: String,
     pub layout: Layout,
     pub standard: StandardMetadata,
     pub errors: ParserErrors,

@@ -33,6 +33,8 @@ const MAX_STATE_WORDS: usize = 1 << 16;
 const MAX_CELLS: usize = u32::MAX as usize;
 /// What a table takes without entries: most is what its LPM lookups begin with.
 const TABLE_BYTES: u64 = 8 << 10;
+/// Most characters of the name of a program.
+const MAX_NAME: usize = 128;
 /// Most words of a packed table key.
 const MAX_KEY_WORDS: usize = 256;
 
@@ -106,7 +108,12 @@ pub(crate) fn load(json: &[u8], limits: &Limits, memory: &Memory) -> Result<(Ir,
         calculations,
         ..
     } = objects;
+    let name = match root.get("program")? {
+        Some(place) if place.is_string() => place.text()?.chars().take(MAX_NAME).collect(),
+        _ => String::new(),
+    };
     let ir = Ir {
+        name,
         layout,
         standard,
         errors,

@@ -55,10 +55,10 @@ impl Direct {
         let mut recorder = RoutedRecorder::new(scenario, &fabric);
         while let Some(at_ns) = recorder.next().map(Instant::ns) {
             while let Some((due_ns, link, xcp_bps)) = capacities.next_if(|(due_ns, ..)| *due_ns <= at_ns) {
-                fabric.run_until(due_ns);
+                fabric.run_until(Instant::from_ns(due_ns));
                 set_capacity(&mut fabric, link, xcp_bps);
             }
-            fabric.run_until(at_ns);
+            fabric.run_until(Instant::from_ns(at_ns));
             recorder.sample(&mut fabric);
             progress(at_ns / NS_PER_MS);
         }

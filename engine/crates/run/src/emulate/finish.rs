@@ -98,7 +98,7 @@ impl Emulation<'_> {
         }
         self.notes.extend(self.args.finish_captures(&mut fabric));
         running.frames.extend(rest);
-        running.frames.retain(|record| record.start_ns <= now.ns());
+        running.frames.retain(|record| record.start <= now);
         if let Some(phase) = running
             .phases
             .last_mut()

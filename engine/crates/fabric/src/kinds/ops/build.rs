@@ -15,16 +15,16 @@ use crate::net::node::{NodeKind, NodePort};
 use crate::net::span::Span;
 use crate::net::ticket::Tickets;
 use slotwise_cards::aggregation::Aggregation;
+use slotwise_cards::burst_memory::BurstMemory;
+use slotwise_cards::burst_queue::BurstQueue;
 use slotwise_cards::drawn_delay::{DelayProcess, DrawnDelay};
 use slotwise_cards::edge_card::{Direct, EdgeCard, IngressLimit};
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
-use slotwise_cards::random::{Chance, Stream, generator};
 use slotwise_cards::switch_card::SwitchCard;
-use slotwise_cards::train_card::TrainCard;
-use slotwise_cards::train_queue::TrainQueue;
 use slotwise_cards::wavelength::Wavelength;
+use slotwise_random::{Chance, Stream, generator};
 
 /// Switches.
 static SWITCH: NodeKind = NodeKind {
@@ -159,7 +159,7 @@ impl Ops {
         } else {
             let card = build.card::<EdgeCard>(from.device);
             if ops.has_train_card(from.device.number()) {
-                let mut bursts = TrainQueue::default();
+                let mut bursts = BurstQueue::default();
                 if ops.macroflows.is_some() {
                     bursts.start_timers(Instant::ZERO);
                 }
@@ -178,7 +178,7 @@ impl Ops {
 }
 
 /// The memory of an edge that makes trains, holds them back or chooses among outputs.
-fn burst_memory(seed: u64, ops: &scenario::Ops, edge: u16, packet_bytes: u32) -> TrainCard {
+fn burst_memory(seed: u64, ops: &scenario::Ops, edge: u16, packet_bytes: u32) -> BurstMemory {
     let aggregation = ops.aggregation.as_ref().filter(|_| ops.aggregates(edge));
     let aggregation =
         aggregation.map(|aggregation| Aggregation::new(intervals(aggregation, seed, edge), MAX_QUEUES as u16));
@@ -188,7 +188,7 @@ fn burst_memory(seed: u64, ops: &scenario::Ops, edge: u16, packet_bytes: u32) ->
         let floor = ops.floor(packet_bytes, &probes);
         Macroflows::new(queues.map(|(_, queue)| queue), probes.period, floor, places)
     });
-    TrainCard::new(ops.ingress.bytes, aggregation, macroflows)
+    BurstMemory::new(ops.ingress.bytes, aggregation, macroflows)
 }
 
 /// A delay of a scenario, as a card knows it.

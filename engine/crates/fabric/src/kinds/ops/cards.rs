@@ -3,7 +3,7 @@
 
 use slotwise_cards::card::{Card, Expiry, Record};
 use slotwise_cards::edge_card::EdgeCard;
-use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::message::burst::{self as message, InLight};
 use slotwise_cards::packet::{Flying, Packet};
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_p4::Port;
@@ -85,7 +85,7 @@ impl Ops {
     ) {
         let source = fx.device(node).number();
         let is_new = self.watch.formed(source, label.train);
-        self.watch.sized(source, packets, bytes.get());
+        self.watch.sized(source, packets, bytes);
         if !is_new || label.src_edge != source {
             let place = fx.look().place_before(node, port);
             fx.broken(Invariant::DUPLICATE, place, None);

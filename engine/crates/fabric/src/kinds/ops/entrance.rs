@@ -17,15 +17,15 @@ use crate::net::lane::OwnEnd;
 use crate::net::outside::Crossing;
 use crate::net::ticket::Ticket;
 use crate::net::work::{Ask, Passed};
+use slotwise_cards::burst;
 use slotwise_cards::card::Pass;
 use slotwise_cards::edge_card::EdgeCard;
-use slotwise_cards::message::train::{self as message, InLight};
+use slotwise_cards::message::burst::{self as message, InLight};
 use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::Packet;
-use slotwise_cards::random::Chance;
 use slotwise_cards::switch_card::SwitchCard;
-use slotwise_cards::train;
+use slotwise_random::Chance;
 
 /// A train of which the label has come.
 #[derive(Clone, Copy)]
@@ -176,7 +176,7 @@ impl Ops {
         let is_lost = entrance.losing > 0;
         if let Some(latest) = entrance.latest
             && (is_lost || latest.is_deflected)
-            && let Some(packet) = train::ip_packet(&packet.frame, has_label)
+            && let Some(packet) = burst::ip_packet(&packet.frame, has_label)
         {
             fx.in_burst(packet, latest.id.of_source(), is_lost);
         }

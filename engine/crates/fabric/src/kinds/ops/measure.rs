@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use slotwise_p4::{Pipeline, Port};
 use slotwise_scenario::Device;
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::{DropReason, TrainFate};
 
 use super::cards::FibreEnd;
@@ -15,19 +16,19 @@ use crate::drops::Place;
 use crate::invariants::Invariant;
 use crate::kinds::kind::{View, ViewMut};
 use crate::net::effects::{Effects, Look};
+use slotwise_cards::burst_queue::BurstUse;
 use slotwise_cards::edge_card::{EdgeCard, OutputUse};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::optical_ram::RamUse;
 use slotwise_cards::switch_card::SwitchCard;
-use slotwise_cards::train_queue::TrainUse;
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpsEdgeUse {
-    /// Most bytes, as links count them, that waited in it at once.
-    pub most_held_bytes: u64,
-    /// Longest time from a probe to the rate that it brought, ns; 0 of none.
-    pub probe_round_trip_ns: u64,
+    /// Largest amount, as links count it, that waited in it at once.
+    pub most_held: Bytes,
+    /// Longest time from a probe to the rate that it brought; 0 of none.
+    pub probe_round_trip: Duration,
     /// Trains that are in none of [`ViewMut::take_waits`]: those that wait for the rate of their macroflow now, and those that were
     /// lost as they waited.
     pub unserved_trains: u64,
@@ -50,7 +51,7 @@ pub enum OpsOutputUse {
     /// At an edge where each packet is a train.
     Queue(FifoUse),
     /// At an edge that makes trains, holds them back or chooses among outputs.
-    Trains(TrainUse),
+    Trains(BurstUse),
 }
 
 /// What a switch did since it was last asked, by its counters.
@@ -157,8 +158,8 @@ impl ViewMut<'_, Ops> {
         let card = self.fx.card_mut::<EdgeCard>(Device::OpsEdge(edge))?;
         let used = card.take_memory_use()?;
         Some(OpsEdgeUse {
-            most_held_bytes: used.most_held.get(),
-            probe_round_trip_ns: used.probe_round_trip.ns(),
+            most_held: used.most_held,
+            probe_round_trip: used.probe_round_trip,
             unserved_trains: used.unserved_bursts,
         })
     }

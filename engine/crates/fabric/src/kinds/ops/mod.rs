@@ -10,9 +10,9 @@ mod probes;
 mod steps;
 mod watch;
 
+pub use slotwise_cards::burst_queue::BurstUse;
 use slotwise_cards::card::Action;
 use slotwise_cards::packet::{Flying, Frame};
-pub use slotwise_cards::train_queue::TrainUse;
 use slotwise_scenario::{Device, Scenario};
 
 use crate::build::{Build, Plan};

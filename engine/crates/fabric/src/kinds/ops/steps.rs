@@ -7,7 +7,7 @@ use slotwise_wire::Label;
 use super::parts::Ops;
 use crate::net::effects::Effects;
 use crate::net::ticket::Ticket;
-use slotwise_cards::message::train as message;
+use slotwise_cards::message::burst as message;
 use slotwise_cards::packet::Flying;
 
 /// Light that passes a switch.

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use slotwise_units::{Bytes, Duration};
 use slotwise_wire::Label;
 
 /// A train, by its source, the program there that numbered it, and its number.
@@ -34,22 +35,22 @@ pub struct OpsTransit {
     /// Trains.
     pub trains: u64,
     /// Sum of these times.
-    pub sum_ns: u64,
-    /// Sum of their squares.
+    pub sum: Duration,
+    /// Sum of their squares, ns^2.
     pub squares_ns2: u128,
 }
 
 impl OpsTransit {
-    fn add(&mut self, transit_ns: u64) {
+    fn add(&mut self, transit: Duration) {
         self.trains += 1;
-        self.sum_ns += transit_ns;
-        self.squares_ns2 += u128::from(transit_ns) * u128::from(transit_ns);
+        self.sum += transit;
+        self.squares_ns2 += u128::from(transit.ns()) * u128::from(transit.ns());
     }
 
     fn since(self, before: OpsTransit) -> OpsTransit {
         OpsTransit {
             trains: self.trains - before.trains,
-            sum_ns: self.sum_ns - before.sum_ns,
+            sum: self.sum - before.sum,
             squares_ns2: self.squares_ns2 - before.squares_ns2,
         }
     }
@@ -69,9 +70,9 @@ pub struct OpsTrains {
     /// Packets of those that it made.
     pub packets: u64,
     /// Bytes of those packets.
-    pub packet_bytes: u64,
+    pub packet_bytes: Bytes,
     /// Bytes of the packets of the largest one.
-    pub most_bytes: u64,
+    pub most_bytes: Bytes,
     /// Trains that it would have made, but for want of room at its outputs.
     pub refused: u64,
     /// That a link between edges lost, among those that are lost.
@@ -108,7 +109,7 @@ struct Source {
     /// As it was when it was last asked.
     asked: OpsTrains,
     /// Bytes of the packets of the largest train since then.
-    most_bytes: u64,
+    most_bytes: Bytes,
 }
 
 impl Source {
@@ -186,7 +187,7 @@ impl Watch {
     }
 
     /// What is in a train that an edge has made.
-    pub(super) fn sized(&mut self, source: u16, packets: u64, bytes: u64) {
+    pub(super) fn sized(&mut self, source: u16, packets: u64, bytes: Bytes) {
         if let Some(source) = self.sources.get_mut(usize::from(source)) {
             source.count.packets += packets;
             source.count.packet_bytes += bytes;
@@ -234,7 +235,7 @@ impl Watch {
             &mut count.straight
         };
         // What a switch outside sends on may come before its time.
-        transit.add(now_ns.saturating_sub(left_ns));
+        transit.add(Duration::from_ns(now_ns.saturating_sub(left_ns)));
         true
     }
 
@@ -353,11 +354,17 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_what_happened_since() {
         let mut watch = watch();
-        watch.sized(1, 3, 900);
-        watch.sized(1, 5, 700);
+        watch.sized(1, 3, Bytes::new(900));
+        watch.sized(1, 5, Bytes::new(700));
         let first = watch.take(1, 10);
-        assert_eq!((first.formed, first.packets, first.packet_bytes), (4, 8, 1600));
-        assert_eq!((first.most_bytes, first.under_way, first.resequenced), (900, 4, 10));
+        assert_eq!(
+            (first.formed, first.packets, first.packet_bytes),
+            (4, 8, Bytes::new(1600))
+        );
+        assert_eq!(
+            (first.most_bytes, first.under_way, first.resequenced),
+            (Bytes::new(900), 4, 10)
+        );
         watch.arrived(id(1, 2), NOW_NS, false);
         watch.lost_by_link(id(1, 3), 5, true);
         watch.lost_by_link(id(1, 3), 5, true);
@@ -367,7 +374,7 @@ mod tests {
             (second.formed, second.delivered, second.lost, second.lost_by_links),
             (0, 1, 1, 1)
         );
-        assert_eq!((second.most_bytes, second.under_way), (0, 2));
+        assert_eq!((second.most_bytes, second.under_way), (Bytes::ZERO, 2));
         assert_eq!((second.refused, second.resequenced), (1, 2));
         assert_eq!(
             (second.packets_lost_by_links, second.deflected_lost),
@@ -375,7 +382,7 @@ mod tests {
             "a train is lost once"
         );
         assert_eq!(watch.take(1, 12).packets_lost_by_links, 0);
-        assert_eq!(watch.trains(1).most_bytes, 900);
+        assert_eq!(watch.trains(1).most_bytes, Bytes::new(900));
         assert_eq!(watch.take(9, 0), OpsTrains::default());
     }
 
@@ -393,7 +400,7 @@ mod tests {
         watch.lost(id(1, 3), true);
         let transit = |trains, sum_ns, squares_ns2| OpsTransit {
             trains,
-            sum_ns,
+            sum: Duration::from_ns(sum_ns),
             squares_ns2,
         };
         let trains = watch.take(1, 0);

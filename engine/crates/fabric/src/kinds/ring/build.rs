@@ -5,7 +5,7 @@ use slotwise_cards::card::Expiry;
 use slotwise_cards::station::{StationCard, port_out};
 use slotwise_cards::transit_first::Settings;
 use slotwise_scenario::{self as scenario, Device, RING_OVERHEAD, Scenario};
-use slotwise_units::Bytes;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{PORT_RING_EAST, PORT_RING_WEST};
 
 use super::cards::end_at;
@@ -42,7 +42,7 @@ impl Ring {
             phase_cells: vec![Default::default(); ring.stations.len()],
             watch: Watch::new(ring.stations.len()),
             hol_timer_ns: ring.timing.hol_timer.ns(),
-            broken_ns: 0,
+            broken: Instant::ZERO,
             arrivals: Tickets::default(),
         }
     }

@@ -6,6 +6,7 @@ use slotwise_cards::message::ring as message;
 use slotwise_cards::packet::{Frame, Origin, Packet, UNBORN};
 use slotwise_cards::station::port_in;
 use slotwise_scenario::Device;
+use slotwise_units::Bytes;
 use slotwise_wire::{self as wire, RINGLETS, RingData};
 
 use super::parts::{Ring, device};
@@ -24,7 +25,7 @@ pub(super) struct Arrival {
     ringlet: u8,
     ring: wire::Ring,
     data: RingData,
-    bytes: u64,
+    bytes: Bytes,
 }
 
 /// The number of the end of a ringlet at a station.
@@ -62,7 +63,7 @@ impl Ring {
             ringlet,
             ring,
             data,
-            bytes: frame.len() as u64,
+            bytes: Bytes::of(frame.len()),
         };
         let number = self.arrivals.insert(arrival);
         let owner = end.owner;
@@ -118,7 +119,7 @@ impl Ring {
 
     /// Restarts the card of a station.
     pub(super) fn reset_station(&mut self, fx: &mut Effects<'_>, station: Device) {
-        self.broken_ns = fx.now_ns();
+        self.broken = fx.now();
         // Another program may keep it elsewhere.
         self.phase_cells[usize::from(station.number())] = Default::default();
         fx.call_card(self, fx.node(station), Card::restarts);

@@ -2,6 +2,7 @@
 //! What the cards and stations of a ring did, for whoever writes it down.
 
 use slotwise_p4::Pipeline;
+use slotwise_units::{Bytes, Instant};
 use slotwise_wire::RingPhase;
 
 use super::parts::{Ring, device};
@@ -43,15 +44,15 @@ impl ViewMut<'_, Ring> {
 
 impl View<'_, Ring> {
     /// Bytes that have gone over the ring from one station to another since the start, with the ring's headers; 0 if there are no such stations.
-    pub fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+    pub fn delivered_bytes(&self, source: u16, destination: u16) -> Bytes {
         self.kind.watch.delivered_bytes(source, destination)
     }
 
-    /// Since when all links of the ring have had light and all stations a program, fabric time; `None` if it is not so now.
-    pub fn whole_since(&self) -> Option<u64> {
+    /// Time since when all links of the ring have had light and all stations a program; `None` if it is not so now.
+    pub fn whole_since(&self) -> Option<Instant> {
         let is_lit = self.look.cards::<StationCard>().all(StationCard::is_lit);
         let mut stations = (0..self.kind.watch.stations()).map(|station| device(station as u16));
-        (is_lit && stations.all(|station| self.look.runs(station))).then_some(self.kind.broken_ns)
+        (is_lit && stations.all(|station| self.look.runs(station))).then_some(self.kind.broken)
     }
 
     /// What a station's own program knows of the link of a ringlet (0 or 1); `None` if there is no such link or program.

@@ -62,7 +62,7 @@ impl Kind for Ring {
     }
 
     fn changes_light(&mut self, fx: &mut Effects<'_>, _: usize) {
-        self.broken_ns = fx.now_ns();
+        self.broken = fx.now();
     }
 
     fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {

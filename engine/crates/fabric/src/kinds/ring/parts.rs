@@ -3,6 +3,7 @@
 
 use slotwise_p4::RegisterCell;
 use slotwise_scenario::Device;
+use slotwise_units::Instant;
 use slotwise_wire::RINGLETS;
 
 use super::cards::Arrival;
@@ -17,7 +18,7 @@ pub struct Ring {
     /// When a packet has been held back for too long.
     pub(super) hol_timer_ns: u64,
     /// When a link or a station was last found to be broken, or was mended.
-    pub(super) broken_ns: u64,
+    pub(super) broken: Instant,
     /// Data in programs of stations.
     pub(super) arrivals: Tickets<Arrival>,
 }

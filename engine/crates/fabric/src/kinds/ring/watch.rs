@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use hdrhistogram::Histogram;
+use slotwise_units::Bytes;
 use slotwise_wire::{RINGLETS, Ring, RingClass, RingData};
 
 use slotwise_cards::measure::delays;
@@ -39,7 +40,7 @@ pub(super) struct Watch {
     /// By source: from the station's taking it to its last bit at its destination, ns.
     delays: Vec<Histogram<u64>>,
     /// Bytes that have left the ring where they should, by source, then by destination.
-    delivered_bytes: Vec<u64>,
+    delivered_bytes: Vec<Bytes>,
 }
 
 impl Watch {
@@ -49,7 +50,7 @@ impl Watch {
             stations,
             on_ring: (0..queues).map(|_| VecDeque::new()).collect(),
             delays: vec![delays(); stations],
-            delivered_bytes: vec![0; stations * stations],
+            delivered_bytes: vec![Bytes::ZERO; stations * stations],
         }
     }
 
@@ -99,7 +100,7 @@ impl Watch {
     }
 
     /// A packet of so many bytes has left the ring at its destination, so long after it was accepted.
-    pub(super) fn delivered(&mut self, ring: &Ring, bytes: u64, delay_ns: u64) {
+    pub(super) fn delivered(&mut self, ring: &Ring, bytes: Bytes, delay_ns: u64) {
         if let Some(delay) = self.delays.get_mut(usize::from(ring.source)) {
             // It grows as it needs.
             let _ = delay.record(delay_ns);
@@ -110,9 +111,9 @@ impl Watch {
     }
 
     /// Bytes that have gone from one station to another so far; 0 if there is no such station.
-    pub(super) fn delivered_bytes(&self, source: u16, destination: u16) -> u64 {
+    pub(super) fn delivered_bytes(&self, source: u16, destination: u16) -> Bytes {
         let place = self.pair(source, destination);
-        place.map_or(0, |place| self.delivered_bytes[place])
+        place.map_or(Bytes::ZERO, |place| self.delivered_bytes[place])
     }
 
     fn pair(&self, source: u16, destination: u16) -> Option<usize> {

@@ -15,7 +15,7 @@ use crate::hosts::Host;
 use crate::net::lane::LaneEnd;
 use crate::net::node::NodeKind;
 use crate::traffic::group_hosts;
-use slotwise_cards::random::{Chance, Stream, generator};
+use slotwise_random::{Chance, Stream, generator};
 
 impl Routed {
     /// Routers, their links and hosts, beside a star that is there already.

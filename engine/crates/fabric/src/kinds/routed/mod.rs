@@ -19,7 +19,7 @@ use crate::net::work::Ask;
 use slotwise_cards::card::{Action, Card};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::packet::{Flying, Origin, Packet};
-use slotwise_cards::random::Chance;
+use slotwise_random::Chance;
 
 impl Kind for Routed {
     const CHECKS: &'static [Invariant] = &[Invariant::ASTRAY];

@@ -15,13 +15,13 @@ use crate::invariants::Invariant;
 use crate::net::lane::LaneEnd;
 use crate::net::node::NodeKind;
 use slotwise_cards::aggregation::Aggregation;
+use slotwise_cards::burst_memory::BurstMemory;
 use slotwise_cards::card::{Expiry, Lane};
 use slotwise_cards::fifo::{Fifo, Limit};
 use slotwise_cards::gates::Ticks;
 use slotwise_cards::linecard::LineCard;
-use slotwise_cards::random::{Stream, generator};
-use slotwise_cards::slotted::{self, ControlLink, Drift, FibreSettings, LocalClock, Trains};
-use slotwise_cards::train_card::TrainCard;
+use slotwise_cards::slotted::{self, Bursts, ControlLink, Drift, FibreSettings, LocalClock};
+use slotwise_random::{Stream, generator};
 use slotwise_units::Duration;
 
 /// Longest time by which a message is late, in frames: more than a commit takes.
@@ -151,7 +151,7 @@ impl Star {
             },
             clock,
             time_difference,
-            trains: trains_before(scenario, edge, fibre),
+            bursts: bursts_before(scenario, edge, fibre),
         };
         self.fibres.push(pair);
         self.call_edge(&mut build.effects(), edge, |card, now, out| {
@@ -214,14 +214,14 @@ fn queues_before(scenario: &Scenario, fibre: &Fibre) -> LineCard {
 }
 
 /// Bursts of an edge before a fibre; `None` where edges make none.
-fn trains_before(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<Trains> {
+fn bursts_before(scenario: &Scenario, edge: u16, fibre: &Fibre) -> Option<Bursts> {
     let aggregation = scenario.aggregation.as_ref()?;
     let intervals = intervals(aggregation, scenario.seed, edge);
     let voqs = scenario.card_voqs(fibre.core);
     // The open burst of each VOQ has as much room as the VOQ.
     let limit = scenario.queues.limit * voqs.len() as u64;
     // Packets for one edge may join bursts of several queues, by class or flow.
-    let card = TrainCard::new(limit, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
+    let card = BurstMemory::new(limit, Some(Aggregation::new(intervals, SIGNALING_QUEUE)), None);
     let most = fibre.rate.bytes_in(scenario.frame.open());
-    Some(Trains::new(optical_port(fibre.core), card, most, scenario.wire_mtu()))
+    Some(Bursts::new(optical_port(fibre.core), card, most, scenario.wire_mtu()))
 }

@@ -3,7 +3,7 @@
 
 use slotwise_cards::slotted::{self, Jump};
 use slotwise_scenario::{Device, LinkChange};
-use slotwise_units::Duration;
+use slotwise_units::SignedDuration;
 
 use super::parts::Star;
 use crate::net::effects::Effects;
@@ -44,12 +44,11 @@ impl Star {
     }
 
     /// The clocks of an edge's line cards jump.
-    pub(super) fn clocks_jump(&mut self, fx: &mut Effects<'_>, edge: Device, step_ns: i64) {
-        let size = Duration::from_ns(step_ns.unsigned_abs());
-        let jump = if step_ns < 0 {
-            Jump::Back(size)
+    pub(super) fn clocks_jump(&mut self, fx: &mut Effects<'_>, edge: Device, step: SignedDuration) {
+        let jump = if step < SignedDuration::ZERO {
+            Jump::Back(step.abs())
         } else {
-            Jump::Ahead(size)
+            Jump::Ahead(step.abs())
         };
         self.call_edge(fx, edge.number(), |card, now, out| card.clocks_jump(now, jump, out));
     }

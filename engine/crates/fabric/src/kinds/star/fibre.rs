@@ -2,9 +2,9 @@
 //! Fibres.
 
 use slotwise_scenario::{Fibre, Light, LinkChange, Optics};
-use slotwise_units::{Duration, Rate};
+use slotwise_units::{Bytes, Duration, Rate};
 
-use slotwise_cards::random::{Chance, Stream, generator};
+use slotwise_random::{Chance, Stream, generator};
 
 /// Whether light comes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub struct LinkUse {
     /// Packets that entered while the fibre was up.
     pub packets: u64,
     /// Their bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Time in which light entered.
-    pub busy_ns: u64,
+    pub busy: Duration,
 }
 
 /// What a change did to the light of a pair of fibres; `None` where it stays as it was.
@@ -165,8 +165,8 @@ impl Direction {
             return Passage::Down;
         }
         self.used.packets += 1;
-        self.used.bytes += bytes as u64;
-        self.used.busy_ns += duration_ns;
+        self.used.bytes += Bytes::of(bytes);
+        self.used.busy += Duration::from_ns(duration_ns);
         if self.loss.comes() {
             return Passage::Lost;
         }

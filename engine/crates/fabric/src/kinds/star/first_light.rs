@@ -5,6 +5,7 @@
 use hdrhistogram::Histogram;
 
 use slotwise_cards::demand::NewDemand;
+use slotwise_units::Duration;
 
 use super::cards::edge_card;
 use super::parts::Star;
@@ -43,14 +44,14 @@ impl FirstLight {
         self.waits.len()
     }
 
-    /// The wait that this part (0 to 1) of them did not exceed, in ns to three digits; 0 if there was none.
-    pub fn quantile_ns(&self, quantile: f64) -> u64 {
-        self.waits.value_at_quantile(quantile)
+    /// The wait that this part (0 to 1) of them did not exceed, to three digits; 0 if there was none.
+    pub fn quantile(&self, quantile: f64) -> Duration {
+        Duration::from_ns(self.waits.value_at_quantile(quantile))
     }
 
     /// The longest wait.
-    pub fn max_ns(&self) -> u64 {
-        self.waits.max()
+    pub fn max(&self) -> Duration {
+        Duration::from_ns(self.waits.max())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, optical_port};
-use slotwise_units::{Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{Optical, OpticalKind, PORT_OPTICAL_BASE};
 
 use super::cards::core_card;
@@ -73,7 +73,7 @@ impl Star {
         fx.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         // The signaling queue is no VOQ and has no record.
         if let Some(record) = self.telemetry.voq(fibre, edge, queue) {
-            record.sent_bytes += packet.frame.len() as u64;
+            record.sent += Bytes::of(packet.frame.len());
         }
         let program = self.edges[usize::from(edge)].programs;
         let passage = pair.enter_to_core(packet.frame.len(), duration.ns());
@@ -176,7 +176,12 @@ impl Star {
         let arrived = Instant::from_ns(crossing.arrived_ns);
         if core_card(fx, crossing.device.number()).is_overdue(arrived, duration) {
             let place = Place::Device(crossing.device);
-            fx.broken_at(crossing.arrived_ns, Invariant::UNGRANTED, place, crossing.optical);
+            fx.broken_at(
+                Instant::from_ns(crossing.arrived_ns),
+                Invariant::UNGRANTED,
+                place,
+                crossing.optical,
+            );
         }
     }
 

@@ -19,6 +19,7 @@ mod wellness;
 use slotwise_cards::card::{Action, Card};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_scenario::{Device, LinkChange, Scenario};
+use slotwise_units::SignedDuration;
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -110,8 +111,8 @@ impl Kind for Star {
         self.cut_link(fx, ends, is_cut)
     }
 
-    fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step_ns: i64) {
-        self.clocks_jump(fx, device, step_ns);
+    fn step_clocks(&mut self, fx: &mut Effects<'_>, device: Device, step: SignedDuration) {
+        self.clocks_jump(fx, device, step);
     }
 
     fn watches(&mut self, fx: &mut Effects<'_>, fault: usize) -> bool {

@@ -44,7 +44,7 @@ impl Star {
             scenario.edges.len(),
             scenario.voq_count(),
             scenario.edges.iter().map(|edge| edge.fibres.len()).sum(),
-            (scenario.epoch().ns(), scenario.frame.length().ns()),
+            (scenario.epoch(), scenario.frame.length()),
             frame_records,
         );
         Star {

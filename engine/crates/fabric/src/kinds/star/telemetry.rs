@@ -3,17 +3,19 @@
 
 use std::collections::VecDeque;
 
+use slotwise_units::{Bytes, Duration, Instant};
+
 /// What happened to one VOQ of one edge in one frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VoqRecord {
-    /// Backlog when it was reported, in bytes as on the fibre.
-    pub demand_bytes: u64,
+    /// Backlog when it was reported, as on the fibre.
+    pub demand: Bytes,
     /// Slots for which P4 opened the gate.
     pub granted_slots: u32,
     /// Bytes that entered the fibre.
-    pub sent_bytes: u64,
+    pub sent: Bytes,
     /// IP bytes that the far edge sent on to its hosts.
-    pub delivered_bytes: u64,
+    pub delivered: Bytes,
 }
 
 /// One frame. It is over when it is over at every line card.
@@ -22,7 +24,7 @@ pub struct FrameRecord {
     /// Its number.
     pub frame: u64,
     /// Its start at the core.
-    pub start_ns: u64,
+    pub start: Instant,
     /// One record a VOQ: VOQ q of edge e is at `e * voqs + q`. Over core c, edge d has VOQ `c * edges + d`.
     pub voqs: Vec<VoqRecord>,
 }
@@ -33,15 +35,15 @@ pub struct Delivered {
     /// Packets.
     pub packets: u64,
     /// IP bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 /// Collects records; frames only if asked to.
 pub(super) struct Telemetry {
     edges: usize,
     voqs: usize,
-    epoch_ns: u64,
-    frame_ns: u64,
+    epoch: Instant,
+    frame: Duration,
     keep_frames: bool,
     /// The frame in which each line card is.
     card_frames: Vec<Option<u64>>,
@@ -55,14 +57,14 @@ impl Telemetry {
         edges: usize,
         voqs: u16,
         cards: usize,
-        (epoch_ns, frame_ns): (u64, u64),
+        (epoch, frame): (Instant, Duration),
         keep_frames: bool,
     ) -> Self {
         Telemetry {
             edges,
             voqs: usize::from(voqs),
-            epoch_ns,
-            frame_ns,
+            epoch,
+            frame,
             keep_frames,
             card_frames: vec![None; cards],
             open: VecDeque::new(),
@@ -79,11 +81,11 @@ impl Telemetry {
         self.card_frames[card] = Some(frame);
         while self.open.back().is_none_or(|open| open.frame < frame) {
             let next = self.open.back().map_or(frame, |open| open.frame + 1);
-            let start_ns = self.epoch_ns + next * self.frame_ns;
+            let start = self.epoch + next * self.frame;
             let voqs = vec![VoqRecord::default(); self.edges * self.voqs];
             self.open.push_back(FrameRecord {
                 frame: next,
-                start_ns,
+                start,
                 voqs,
             });
         }
@@ -110,7 +112,7 @@ impl Telemetry {
     }
 
     /// A packet of `src_edge` leaves an access port of `dst_edge`.
-    pub(super) fn delivered(&mut self, card: usize, src_edge: u16, dst_edge: u16, voq: u16, ip_bytes: u64) {
+    pub(super) fn delivered(&mut self, card: usize, src_edge: u16, dst_edge: u16, voq: u16, ip_bytes: Bytes) {
         if usize::from(src_edge) >= self.edges {
             return;
         }
@@ -118,7 +120,7 @@ impl Telemetry {
         pair.packets += 1;
         pair.bytes += ip_bytes;
         if let Some(record) = self.voq(card, src_edge, voq) {
-            record.delivered_bytes += ip_bytes;
+            record.delivered += ip_bytes;
         }
     }
 
@@ -141,30 +143,39 @@ mod tests {
 
     #[test]
     fn a_frame_is_over_when_every_card_has_left_it() {
-        let mut telemetry = Telemetry::new(2, 2, 2, (1000, 100), true);
+        let mut telemetry = Telemetry::new(2, 2, 2, (Instant::from_ns(1000), Duration::from_ns(100)), true);
         telemetry.frame_starts(1, 0);
-        telemetry.voq(1, 1, 0).unwrap().sent_bytes += 7;
+        telemetry.voq(1, 1, 0).unwrap().sent += Bytes::new(7);
         telemetry.frame_starts(0, 0);
         telemetry.frame_starts(1, 1);
-        telemetry.voq(1, 1, 0).unwrap().sent_bytes += 8;
-        telemetry.delivered(0, 1, 0, 0, 5);
+        telemetry.voq(1, 1, 0).unwrap().sent += Bytes::new(8);
+        telemetry.delivered(0, 1, 0, 0, Bytes::new(5));
         assert_eq!(telemetry.poll_frame(), None);
         telemetry.frame_starts(0, 1);
         let record = telemetry.poll_frame().unwrap();
-        assert_eq!((record.frame, record.start_ns), (0, 1000));
-        assert_eq!((record.voqs[2].sent_bytes, record.voqs[2].delivered_bytes), (7, 5));
+        assert_eq!((record.frame, record.start), (0, Instant::from_ns(1000)));
+        assert_eq!(
+            (record.voqs[2].sent, record.voqs[2].delivered),
+            (Bytes::new(7), Bytes::new(5))
+        );
         assert_eq!(telemetry.poll_frame(), None);
-        assert_eq!(telemetry.delivered_between(1, 0), Delivered { packets: 1, bytes: 5 });
+        assert_eq!(
+            telemetry.delivered_between(1, 0),
+            Delivered {
+                packets: 1,
+                bytes: Bytes::new(5)
+            }
+        );
     }
 
     #[test]
     fn numbers_from_packets_are_bounded() {
-        let mut telemetry = Telemetry::new(2, 2, 1, (0, 100), true);
+        let mut telemetry = Telemetry::new(2, 2, 1, (Instant::ZERO, Duration::from_ns(100)), true);
         telemetry.frame_starts(0, 0);
         for (edge, voq) in [(2, 0), (0, 2), (u16::MAX, u16::MAX)] {
             assert!(telemetry.voq(0, edge, voq).is_none());
         }
-        telemetry.delivered(0, 2, 0, 0, 1);
+        telemetry.delivered(0, 2, 0, 0, Bytes::new(1));
         assert_eq!(telemetry.delivered_between(2, 0), Delivered::default());
     }
 }

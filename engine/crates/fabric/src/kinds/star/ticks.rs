@@ -18,7 +18,7 @@ impl Star {
             Record::CoreSlot { slot } => self.slot_starts_at_core(fx, device.number(), slot),
             Record::Reported { port, voq, backlog } => {
                 if let Some(record) = self.voq_record(device, port, voq) {
-                    record.demand_bytes += backlog.get();
+                    record.demand += backlog;
                 }
             }
             Record::Granted { port, voq } => {

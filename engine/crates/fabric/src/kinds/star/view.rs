@@ -5,6 +5,7 @@ use slotwise_cards::measure::QueueUse;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::slotted;
 use slotwise_scenario::{Device, optical_port};
+use slotwise_units::Bytes;
 use slotwise_wire::{DropReason, Ethernet};
 
 use super::fibre::{FibrePair, LinkUse};
@@ -39,7 +40,7 @@ impl View<'_, Star> {
         self.kind.telemetry.delivered_between(src_edge, dst_edge)
     }
 
-    /// Every direction of every fibre. Utilization is `used.busy_ns` by the time that has passed.
+    /// Every direction of every fibre. Utilization is `used.busy` divided by the time that has passed.
     pub fn links(&self) -> Vec<LinkReport> {
         let both = |pair: &FibrePair| {
             let (edge, core) = (Device::Edge(pair.edge), Device::Core(pair.core));
@@ -111,7 +112,7 @@ impl Star {
             ..
         } = origin
         {
-            let ip_bytes = bytes.saturating_sub(Ethernet::SIZE) as u64;
+            let ip_bytes = Bytes::of(bytes.saturating_sub(Ethernet::SIZE));
             let edge = self.fibres[card].edge;
             self.telemetry
                 .delivered(card, optical.src_edge, edge, optical.queue, ip_bytes);

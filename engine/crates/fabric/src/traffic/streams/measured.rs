@@ -143,8 +143,8 @@ impl Streams {
             fast_retransmits: totals.fast_retransmits,
             timeouts: totals.timeouts,
             losses: totals.losses,
-            window_before_losses_bytes: totals.window_before_losses_bytes,
-            delivered_bytes: totals.received_bytes,
+            window_before_losses: Bytes::new(totals.window_before_losses_bytes),
+            delivered_bytes: Bytes::new(totals.received_bytes),
         };
         let order = self.flows[flow].order.as_mut()?;
         Some(order.take(counted))

@@ -10,13 +10,13 @@ use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{Optical, OpticalKind, TrainPart};
 
 use crate::assembly::{Assembly, Joining, Then};
+use crate::burst::{Burst, payload_bytes};
+use crate::burst_memory::BurstMemory;
 use crate::card::{Action, Actions, Pass};
 use crate::linecard::LineCard;
-use crate::message::train::train_label;
+use crate::message::burst::burst_label;
 use crate::message::{ToCard, optical};
 use crate::packet::{Frame, Packet};
-use crate::train::{Train, payload_bytes};
-use crate::train_card::TrainCard;
 use crate::{DropCause, Port};
 
 /// Bytes of a burst that P4 believes a tick of.
@@ -26,7 +26,7 @@ const MOST: Bytes = Bytes::new(0xff_ffff);
 type Leaving = (u16, u32, u64);
 
 /// Open bursts before a fibre, and the burst that leaves.
-pub struct Trains {
+pub struct Bursts {
     port: Port,
     assembly: Assembly,
     /// Size of a burst: what an open slot carries.
@@ -37,10 +37,10 @@ pub struct Trains {
     leaving: Option<Leaving>,
 }
 
-impl Trains {
+impl Bursts {
     /// Bursts before a port. `most` is what an open slot carries, `most_of_frame` the longest frame on the fibre.
-    pub fn new(port: Port, card: TrainCard, most: Bytes, most_of_frame: Bytes) -> Trains {
-        Trains {
+    pub fn new(port: Port, card: BurstMemory, most: Bytes, most_of_frame: Bytes) -> Bursts {
+        Bursts {
             port,
             assembly: Assembly::new(card, port),
             most: most.min(MOST),
@@ -52,7 +52,7 @@ impl Trains {
     /// Gives back what waits for P4 or for more packets.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Frame> + use<> {
         self.leaving = None;
-        let frames = self.assembly.card.take_all().into_iter().flat_map(|train| train.frames);
+        let frames = self.assembly.card.take_all().into_iter().flat_map(|burst| burst.frames);
         frames.map(|packet| packet.frame)
     }
 
@@ -60,9 +60,9 @@ impl Trains {
     pub(super) fn takes(&mut self, now: Instant, packet: Packet, out: &mut Actions) -> Option<Packet> {
         let parts = [TrainPart::First, TrainPart::Middle].map(u8::from);
         let is_data = u8::from(OpticalKind::Data);
-        let of_train =
+        let of_burst =
             optical(&packet.frame).filter(|optical| optical.kind == is_data && parts.contains(&optical.train));
-        let Some(optical) = of_train else {
+        let Some(optical) = of_burst else {
             return Some(packet);
         };
         let (port, bytes) = (self.port, Bytes::of(packet.frame.len()));
@@ -104,9 +104,9 @@ impl Trains {
         queues: &mut LineCard,
         out: &mut Actions,
     ) -> Option<bool> {
-        let (answer, _) = train_label(message)?;
-        let (voq, Train { frames, .. }) = self.assembly.card.answer_in_star(&answer).ok()?;
-        let queued = queues.enqueue_train(now, voq, frames);
+        let (answer, _) = burst_label(message)?;
+        let (voq, Burst { frames, .. }) = self.assembly.card.answer_in_star(&answer).ok()?;
+        let queued = queues.enqueue_burst(now, voq, frames);
         let is_queued = queued.is_ok();
         if let Err((cause, frames)) = queued {
             let port = self.port;

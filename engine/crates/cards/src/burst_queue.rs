@@ -1,49 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Trains before one output of an edge: one leaves, the others wait, and the one with the smallest tag goes first.
+//! Bursts before one output of an edge: one leaves, the others wait, and the one with the smallest tag goes first.
 
 use std::collections::BTreeMap;
 
 use slotwise_units::{Bytes, Duration, Instant};
-use slotwise_wire::{FlowControl, IntervalTick};
 
-use crate::DropCause;
+use crate::burst::Burst;
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 use crate::optical_ram::ByteTime;
-use crate::train::Train;
+use crate::ticks::IntervalQueue;
 
-/// What an output did since it was last asked, and where it stands. Bytes are those that links count.
+/// Use of an output since the last call, and its state. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TrainUse {
-    /// Trains that came.
-    pub trains: u64,
-    /// Trains that began to leave.
-    pub sent_trains: u64,
+pub struct BurstUse {
+    /// Bursts that came.
+    pub bursts: u64,
+    /// Bursts that began to leave.
+    pub sent_bursts: u64,
     /// Their frames.
     pub sent_frames: u64,
-    /// Of these, frames with TCP.
+    /// Frames with TCP among these.
     pub sent_tcp_frames: u64,
     /// Their bytes.
     pub sent_bytes: Bytes,
     /// Time that they take.
     pub busy: Duration,
-    /// Trains that began to leave later than they came.
-    pub waited_trains: u64,
-    /// How long those waited together.
+    /// Bursts that began to leave later than they came.
+    pub waited_bursts: u64,
+    /// Sum of their waits.
     pub waited: Duration,
-    /// Most trains that waited at once.
-    pub most_trains: u64,
-    /// Trains that were lost since the output was dark, or its switch stopped.
-    pub lost_trains: u64,
-    /// Bytes of trains that wait now.
+    /// Most bursts that waited at once.
+    pub most_bursts: u64,
+    /// Bursts that were lost since the output was dark, or its switch stopped.
+    pub lost_bursts: u64,
+    /// Bytes of bursts that wait now.
     pub queue_bytes: Bytes,
 }
 
-/// A train with its label, before an output.
+/// A burst with its label, before an output.
 #[derive(Debug)]
 pub struct Labelled {
     /// Its frames.
-    pub train: Train,
+    pub burst: Burst,
     /// Its traffic class.
     pub class: u8,
     /// The smallest goes first; of the same, the oldest.
@@ -55,119 +54,97 @@ struct Waiting {
     came: Instant,
 }
 
-/// What leaves now.
+/// Burst that leaves now.
 pub struct Leaving {
-    /// The train.
+    /// The burst.
     pub labelled: Labelled,
     /// When the next one may.
     pub end: Instant,
 }
 
-/// The trains of one output.
+/// The bursts of one output.
 #[derive(Default)]
-pub struct TrainQueue {
+pub struct BurstQueue {
     waiting: BTreeMap<(u64, u64), Waiting>,
-    /// Trains that have come.
+    /// Bursts that have come.
     came: u64,
     waiting_bytes: Bytes,
     arrived_bytes: Bytes,
     /// Until when the one that leaves does; `None`: none leaves.
     busy_until: Option<Instant>,
-    /// What leaves was sent by a program that the switch has no more.
+    /// True if the leaving burst was sent by an earlier program of the switch.
     is_stale: bool,
-    lost_trains: u64,
+    lost_bursts: u64,
     /// For an agent of the output.
     timers: Option<IntervalTimers>,
-    used: TrainUse,
+    used: BurstUse,
 }
 
-impl TrainQueue {
+impl BurstQueue {
     /// Starts the interval timers; both tick at `now`.
     pub fn start_timers(&mut self, now: Instant) {
         self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// When the next timer expires.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.timers.as_ref().map(IntervalTimers::next)
+    /// Returns true if more bursts wait than allowed, of a class or of all.
+    pub fn is_over(&self, bursts: u8, class: Option<u8>) -> bool {
+        self.waiting(class) > usize::from(bursts) + usize::from(self.is_stale)
     }
 
-    /// The tick of a timer that has expired by `now`, with what waits.
-    pub fn tick(&mut self, now: Instant) -> Option<(IntervalTick, QueueState)> {
-        let tick = self.timers.as_mut()?.tick(now, self.waiting_bytes)?;
-        let state = QueueState {
-            backlog_bytes: self.waiting_bytes,
-            arrived_bytes: self.arrived_bytes,
-            hol_delay: Duration::ZERO,
-            dropped_packets: self.lost_trains,
-        };
-        Some((tick, state))
-    }
-
-    /// Obeys the answer to a tick. Anything else changes nothing.
-    pub fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
-        IntervalTimers::obey(self.timers.as_mut(), now, message)
-    }
-
-    /// Whether more trains wait than may, of a class or of all.
-    pub fn is_over(&self, trains: u8, class: Option<u8>) -> bool {
-        self.waiting(class) > usize::from(trains) + usize::from(self.is_stale)
-    }
-
-    /// A train comes; it may leave at once if none does.
+    /// A burst comes; it may leave at once if none does.
     pub fn put(&mut self, now: Instant, labelled: Labelled) {
         if let Some(timers) = &mut self.timers {
             timers.observe(self.waiting_bytes);
         }
         self.came += 1;
-        self.used.trains += 1;
-        self.waiting_bytes += labelled.train.bytes;
-        self.arrived_bytes += labelled.train.bytes;
+        self.used.bursts += 1;
+        self.waiting_bytes += labelled.burst.bytes;
+        self.arrived_bytes += labelled.burst.bytes;
         let place = (labelled.tag, self.came);
         self.waiting.insert(place, Waiting { labelled, came: now });
         let waiting = self.waiting.len() as u64 - u64::from(self.busy_until.is_none());
-        self.used.most_trains = self.used.most_trains.max(waiting);
+        self.used.most_bursts = self.used.most_bursts.max(waiting);
     }
 
-    /// Trains that wait, of a class or of all.
+    /// Bursts that wait, of a class or of all.
     fn waiting(&self, class: Option<u8>) -> usize {
         match class {
             None => self.waiting.len(),
             Some(class) => {
-                let trains = self.waiting.values();
-                trains.filter(|waiting| waiting.labelled.class == class).count()
+                let bursts = self.waiting.values();
+                bursts.filter(|waiting| waiting.labelled.class == class).count()
             }
         }
     }
 
-    /// Whether a train leaves.
+    /// Returns true while a burst leaves.
     pub fn is_busy(&self) -> bool {
         self.busy_until.is_some()
     }
 
-    /// The train that left has left by `now`; whether it is one that the switch knows of. `None` if none has.
+    /// The burst that left has left by `now`; whether it is one that the switch knows of. `None` if none has.
     pub fn end(&mut self, now: Instant) -> Option<bool> {
         self.busy_until.filter(|end| *end <= now)?;
         self.busy_until = None;
         Some(!std::mem::take(&mut self.is_stale))
     }
 
-    /// The next train begins to leave if none does. `guard` is kept free behind it.
+    /// The next burst begins to leave if none does. `guard` is kept free behind it.
     pub fn begin(&mut self, now: Instant, byte_time: ByteTime, guard: Duration) -> Option<Leaving> {
         if self.busy_until.is_some() {
             return None;
         }
         let (_, Waiting { labelled, came }) = self.waiting.pop_first()?;
-        let Train { frames, bytes } = &labelled.train;
+        let Burst { frames, bytes } = &labelled.burst;
         let busy = byte_time.time(*bytes);
         self.waiting_bytes -= *bytes;
-        self.used.sent_trains += 1;
+        self.used.sent_bursts += 1;
         self.used.sent_frames += frames.len() as u64;
-        self.used.sent_tcp_frames += labelled.train.tcp_frames() as u64;
+        self.used.sent_tcp_frames += labelled.burst.tcp_frames() as u64;
         self.used.sent_bytes += *bytes;
         self.used.busy += busy;
         if now > came {
-            self.used.waited_trains += 1;
+            self.used.waited_bursts += 1;
             self.used.waited += now.saturating_since(came);
         }
         let end = now + busy + guard;
@@ -175,37 +152,56 @@ impl TrainQueue {
         Some(Leaving { labelled, end })
     }
 
-    /// Counts a train that comes while nothing can leave.
+    /// Counts a burst that comes while nothing can leave.
     pub fn lose(&mut self) {
-        self.used.trains += 1;
-        self.used.lost_trains += 1;
-        self.lost_trains += 1;
+        self.used.bursts += 1;
+        self.used.lost_bursts += 1;
+        self.lost_bursts += 1;
     }
 
-    /// Gives back what waits, in the order in which it would have left.
+    /// Gives back the bursts that wait, in order of departure.
     pub fn take_waiting(&mut self) -> Vec<Labelled> {
         self.waiting_bytes = Bytes::ZERO;
         let lost = std::mem::take(&mut self.waiting).into_values();
         let lost: Vec<Labelled> = lost.map(|waiting| waiting.labelled).collect();
-        self.used.lost_trains += lost.len() as u64;
-        self.lost_trains += lost.len() as u64;
+        self.used.lost_bursts += lost.len() as u64;
+        self.lost_bursts += lost.len() as u64;
         lost
     }
 
-    /// What leaves is of a program that is gone.
+    /// Notes that the leaving burst was sent by an earlier program.
     pub fn forget(&mut self) {
         self.is_stale = self.busy_until.is_some();
     }
 
-    /// What it did since the last call.
-    pub fn take_use(&mut self) -> TrainUse {
-        let fresh = TrainUse {
-            most_trains: self.waiting.len() as u64,
-            ..TrainUse::default()
+    /// Use since the last call.
+    pub fn take_use(&mut self) -> BurstUse {
+        let fresh = BurstUse {
+            most_bursts: self.waiting.len() as u64,
+            ..BurstUse::default()
         };
-        TrainUse {
+        BurstUse {
             queue_bytes: self.waiting_bytes,
             ..std::mem::replace(&mut self.used, fresh)
+        }
+    }
+}
+
+impl IntervalQueue for BurstQueue {
+    fn timers(&self) -> Option<&IntervalTimers> {
+        self.timers.as_ref()
+    }
+
+    fn timers_mut(&mut self) -> Option<&mut IntervalTimers> {
+        self.timers.as_mut()
+    }
+
+    fn state(&mut self, _: Instant) -> QueueState {
+        QueueState {
+            backlog_bytes: self.waiting_bytes,
+            arrived_bytes: self.arrived_bytes,
+            hol_delay: Duration::ZERO,
+            dropped_packets: self.lost_bursts,
         }
     }
 }
@@ -222,12 +218,12 @@ mod tests {
     }
 
     fn labelled(bytes: u64, class: u8, tag: u64) -> Labelled {
-        let train = Train::only(Packet::unborn(Vec::new()), Bytes::new(bytes));
-        Labelled { train, class, tag }
+        let burst = Burst::only(Packet::unborn(Vec::new()), Bytes::new(bytes));
+        Labelled { burst, class, tag }
     }
 
-    /// 8 ns a byte, 10 ns between trains; class and end of what leaves.
-    fn begin(queue: &mut TrainQueue, now_ns: u64) -> Option<(u8, u64)> {
+    /// 8 ns a byte, 10 ns between bursts; class and end of what leaves.
+    fn begin(queue: &mut BurstQueue, now_ns: u64) -> Option<(u8, u64)> {
         let byte_time = ByteTime::of_rate(Rate::from_bps(1_000_000_000));
         let leaving = queue.begin(at(now_ns), byte_time, Duration::from_ns(10))?;
         Some((leaving.labelled.class, leaving.end.ns()))
@@ -235,7 +231,7 @@ mod tests {
 
     #[test]
     fn one_leaves_and_the_others_wait_for_their_turn() {
-        let mut queue = TrainQueue::default();
+        let mut queue = BurstQueue::default();
         for (class, tag) in [(0, 0), (1, 0), (2, 0)] {
             queue.put(at(0), labelled(1000, class, tag));
         }
@@ -252,10 +248,10 @@ mod tests {
         );
         let used = queue.take_use();
         assert_eq!(
-            (used.trains, used.sent_trains, used.sent_bytes.get(), used.busy.ns()),
+            (used.bursts, used.sent_bursts, used.sent_bytes.get(), used.busy.ns()),
             (3, 2, 2000, 16_000)
         );
-        assert_eq!((used.waited_trains, used.waited.ns(), used.most_trains), (1, 8010, 2));
+        assert_eq!((used.waited_bursts, used.waited.ns(), used.most_bursts), (1, 8010, 2));
         assert_eq!(used.queue_bytes.get(), 1000);
         assert!(queue.is_over(0, None) && !queue.is_over(1, None) && !queue.is_over(0, Some(1)));
         queue.start_timers(at(8010));
@@ -265,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_smallest_tag_goes_first_and_the_oldest_of_one_tag() {
-        let mut queue = TrainQueue::default();
+        let mut queue = BurstQueue::default();
         for (class, tag) in [(0, 50), (1, 40), (2, 60), (3, 40)] {
             queue.put(at(0), labelled(1, class, tag));
         }
@@ -279,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_waits_can_be_lost_and_what_leaves_be_of_an_older_program() {
-        let mut queue = TrainQueue::default();
+        let mut queue = BurstQueue::default();
         for class in 0..3 {
             queue.put(at(0), labelled(100, class, 0));
         }
@@ -295,6 +291,6 @@ mod tests {
         queue.forget();
         assert!(!queue.is_stale, "none leaves");
         let used = queue.take_use();
-        assert_eq!((used.trains, used.lost_trains, queue.lost_trains), (5, 3, 3));
+        assert_eq!((used.bursts, used.lost_bursts, queue.lost_bursts), (5, 3, 3));
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arguments of `slotwise card fifo`, and of its name of old. Its function is tested in `slotwise_cards::alone` and, between live routers, in
+//! Arguments of `slotwise line-card fifo`. Its function is tested in `slotwise_cards::alone` and, between live routers, in
 //! `topologies/end_to_end/test_xfer.py`.
 
 use std::process::Command;
@@ -20,7 +20,7 @@ fn says_what_is_wrong_and_fails() {
     ];
     for (arguments, message) in cases {
         let output = Command::new(env!("CARGO_BIN_EXE_slotwise"))
-            .args(["card", "fifo"])
+            .args(["line-card", "fifo"])
             .args(&arguments)
             .output()
             .unwrap();
@@ -28,18 +28,4 @@ fn says_what_is_wrong_and_fails() {
         assert!(!output.status.success(), "{arguments:?}");
         assert!(error.contains(message), "{arguments:?}: {error}");
     }
-}
-
-#[test]
-fn its_name_of_old_works_and_says_so() {
-    let output = Command::new(env!("CARGO_BIN_EXE_slotwise"))
-        .args(["portcard", "--port", "2", "--rate-bps", "1000000"])
-        .args(["--control", "a", "--switch", "b", "--link", "a"])
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        error.contains("renamed to `slotwise card fifo`") && error.contains("three different ones"),
-        "{error}"
-    );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The line card of an edge that makes trains: what is open, what P4 has not labelled yet, what macroflows hold back, and how many
+//! The line card of an edge that makes bursts: what is open, what P4 has not labelled yet, what macroflows hold back, and how many
 //! bytes all of that has together with what waits for outputs. It decides nothing; P4 tells it.
 
 use std::collections::BTreeMap;
@@ -9,33 +9,33 @@ use slotwise_wire::{Label, TRAIN_REFUSED, TrainLabel, TrainTick};
 
 use crate::DropCause;
 use crate::aggregation::{Aggregation, Closed};
+use crate::burst::Burst;
+use crate::burst_queue::Labelled;
 use crate::macroflows::Macroflows;
 use crate::packet::Packet;
-use crate::train::Train;
-use crate::train_queue::Labelled;
 
-/// What P4 takes for true of bytes that found no room in a train's time.
-const MOST_LOST: Bytes = Bytes::new(0x7fff_ffff);
+/// Maximum number of bytes without room that P4 accepts for one burst.
+const MAX_LOST: Bytes = Bytes::new(0x7fff_ffff);
 
-/// What P4 has said of a train.
+/// Answer of P4 about a burst.
 #[derive(Debug)]
 pub enum Answer {
     /// It goes to an output.
     Labelled {
         /// Its queue.
         queue: u16,
-        /// The train.
+        /// The burst.
         labelled: Labelled,
     },
     /// There is no room for it.
-    Refused(Train),
+    Refused(Burst),
 }
 
-/// What an edge holds before its outputs.
-pub struct TrainCard {
+/// Memory for bursts before the outputs of an edge.
+pub struct BurstMemory {
     /// `None`: P4 sends each packet with a label.
     aggregation: Option<Aggregation>,
-    /// Reason that labelled trains are held back, if any.
+    /// Reason that labelled bursts are held back, if any.
     pub macroflows: Option<Macroflows>,
     /// All that waits, as links count it.
     held_bytes: Bytes,
@@ -48,10 +48,10 @@ pub struct TrainCard {
     lost_bytes: BTreeMap<u16, Bytes>,
 }
 
-impl TrainCard {
+impl BurstMemory {
     /// One that holds so many bytes at most.
-    pub fn new(limit: Bytes, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> TrainCard {
-        TrainCard {
+    pub fn new(limit: Bytes, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> BurstMemory {
+        BurstMemory {
             aggregation,
             macroflows,
             held_bytes: Bytes::ZERO,
@@ -62,7 +62,7 @@ impl TrainCard {
         }
     }
 
-    /// Whether packets of a queue are put together.
+    /// Returns true if packets of a queue are assembled.
     pub fn aggregates(&self, queue: u16) -> bool {
         self.aggregation
             .as_ref()
@@ -93,14 +93,14 @@ impl TrainCard {
         self.held_bytes -= bytes;
     }
 
-    /// A frame is about to join the trains of a queue: the train that is closed for it.
+    /// A frame is about to join the bursts of a queue: the burst that is closed for it.
     pub fn close_before(&mut self, now: Instant, queue: u16, is_first: bool) -> Option<Closed> {
         let aggregation = self.aggregation.as_mut()?;
         let is_over = is_first || aggregation.is_full(queue);
         is_over.then(|| aggregation.close_early(now, queue)).flatten()
     }
 
-    /// A frame joins the open train of a queue that packets are put together in, or opens one. `bytes` are those that links count,
+    /// A frame joins the open burst of a queue that packets are put together in, or opens one. `bytes` are those that links count,
     /// `payload_bytes` those of the packet.
     pub fn join(
         &mut self,
@@ -120,100 +120,100 @@ impl TrainCard {
         Ok(())
     }
 
-    /// The train that is closed next of those that are due by `now`.
+    /// The burst that is closed next of those that are due by `now`.
     pub fn close_due(&mut self, now: Instant) -> Option<Closed> {
         self.aggregation.as_mut()?.close_due(now)
     }
 
-    /// Time at which something is due next that P4 is told: a train, or the period of a macroflow.
+    /// Time at which something is due next that P4 is told: a burst, or the period of a macroflow.
     pub fn next_tick(&self) -> Option<Instant> {
-        let train = self.aggregation.as_ref().and_then(Aggregation::next);
+        let burst = self.aggregation.as_ref().and_then(Aggregation::next);
         let period = self.macroflows.as_ref().and_then(Macroflows::next_tick);
-        train.into_iter().chain(period).min()
+        burst.into_iter().chain(period).min()
     }
 
-    /// A closed train waits for its label: what P4 is told.
+    /// A closed burst waits for its label: what P4 is told.
     pub fn ask(&mut self, now: Instant, closed: Closed) -> TrainTick {
         let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or_default();
         let tick = TrainTick {
             queue: closed.queue,
-            packets: closed.train.frames.len() as u16,
-            bytes: closed.train.bytes.get() as u32,
+            packets: closed.burst.frames.len() as u16,
+            bytes: closed.burst.bytes.get() as u32,
             first_bytes: closed.first_bytes.get() as u32,
-            lost_bytes: lost_bytes.min(MOST_LOST).get() as u32,
+            lost_bytes: lost_bytes.min(MAX_LOST).get() as u32,
             local_ns: now.ns(),
         };
         self.asked.push(closed);
         tick
     }
 
-    /// The train that an answer is about, the oldest of its queue, if it has as many packets and `fits`.
-    fn take_asked(&mut self, answer: &TrainLabel, fits: impl Fn(&Train) -> bool) -> Option<Closed> {
+    /// The burst that an answer is about, the oldest of its queue, if it has as many packets and `fits`.
+    fn take_asked(&mut self, answer: &TrainLabel, fits: impl Fn(&Burst) -> bool) -> Option<Closed> {
         let place = self.asked.iter().position(|asked| asked.queue == answer.queue)?;
-        let train = &self.asked[place].train;
-        let is_meant = usize::from(answer.packets) == train.frames.len() && fits(train);
+        let burst = &self.asked[place].burst;
+        let is_meant = usize::from(answer.packets) == burst.frames.len() && fits(burst);
         is_meant.then(|| self.asked.remove(place))
     }
 
-    /// P4's answer in a star, where trains have no label: the train, with its parts, and the VOQ that it is for. What does not fit
-    /// the train that it is about changes nothing.
-    pub fn answer_in_star(&mut self, answer: &TrainLabel) -> Result<(u16, Train), DropCause> {
+    /// P4's answer in a star, where bursts have no label: the burst, with its parts, and the VOQ that it is for. What does not fit
+    /// the burst that it is about changes nothing.
+    pub fn answer_in_star(&mut self, answer: &TrainLabel) -> Result<(u16, Burst), DropCause> {
         let voq = u16::try_from(answer.tag).map_err(|_| DropCause::Malformed)?;
         let asked = self.take_asked(answer, |_| answer.flags == 0);
-        let Closed { mut train, .. } = asked.ok_or(DropCause::Malformed)?;
-        self.let_go(train.bytes);
-        train.mark();
-        Ok((voq, train))
+        let Closed { mut burst, .. } = asked.ok_or(DropCause::Malformed)?;
+        self.let_go(burst.bytes);
+        burst.mark();
+        Ok((voq, burst))
     }
 
-    /// Bytes of the open train of a queue, as links count them.
+    /// Bytes of the open burst of a queue, as links count them.
     pub fn open_bytes(&self, queue: u16) -> Bytes {
         let aggregation = self.aggregation.as_ref();
         aggregation.map_or(Bytes::ZERO, |aggregation| aggregation.open_bytes(queue))
     }
 
-    /// P4's answer. What does not fit the train that it is about, the oldest of its queue, changes nothing.
+    /// P4's answer. What does not fit the burst that it is about, the oldest of its queue, changes nothing.
     pub fn answer(&mut self, answer: &TrainLabel, label: Option<&Label>) -> Result<Answer, DropCause> {
         let is_refused = answer.flags & TRAIN_REFUSED != 0;
-        let asked = self.take_asked(answer, |train| {
+        let asked = self.take_asked(answer, |burst| {
             let describes_it = label.is_some_and(|label| {
-                let length = train.bytes + Bytes::of(Label::SIZE);
-                (Bytes::new(label.length.into()), usize::from(label.packets)) == (length, train.frames.len())
+                let length = burst.bytes + Bytes::of(Label::SIZE);
+                (Bytes::new(label.length.into()), usize::from(label.packets)) == (length, burst.frames.len())
             });
             is_refused || describes_it
         });
-        let Closed { queue, mut train, .. } = asked.ok_or(DropCause::Malformed)?;
+        let Closed { queue, mut burst, .. } = asked.ok_or(DropCause::Malformed)?;
         let Some(label) = label.filter(|_| answer.flags & TRAIN_REFUSED == 0) else {
-            self.let_go(train.bytes);
-            return Ok(Answer::Refused(train));
+            self.let_go(burst.bytes);
+            return Ok(Answer::Refused(burst));
         };
-        train.put_label(label);
-        // Room for labels is not asked for: a train that is made is not thrown away for one.
+        burst.put_label(label);
+        // Room for labels is not asked for: a burst that is made is not thrown away for one.
         self.hold(Bytes::of(Label::SIZE));
         let labelled = Labelled {
-            train,
+            burst,
             class: answer.traffic_class,
             tag: answer.tag,
         };
         Ok(Answer::Labelled { queue, labelled })
     }
 
-    /// The train for which P4, asked last, had no answer.
-    pub fn take_unanswered(&mut self) -> Option<Train> {
-        let Closed { train, .. } = self.asked.pop()?;
-        self.let_go(train.bytes);
-        Some(train)
+    /// The burst for which P4, asked last, had no answer.
+    pub fn take_unanswered(&mut self) -> Option<Burst> {
+        let Closed { burst, .. } = self.asked.pop()?;
+        self.let_go(burst.bytes);
+        Some(burst)
     }
 
     /// Gives back what is open and what macroflows hold.
-    pub fn take_all(&mut self) -> Vec<Train> {
+    pub fn take_all(&mut self) -> Vec<Burst> {
         self.lost_bytes.clear();
         let open = self.aggregation.as_mut().map_or_else(Vec::new, Aggregation::take_all);
         let held = self.macroflows.as_mut().map_or_else(Vec::new, Macroflows::take_waiting);
-        let held = held.into_iter().map(|held| held.labelled.train);
-        let asked = std::mem::take(&mut self.asked).into_iter().map(|closed| closed.train);
-        let all: Vec<Train> = open.into_iter().chain(asked).chain(held).collect();
-        self.let_go(all.iter().map(|train| train.bytes).sum());
+        let held = held.into_iter().map(|held| held.labelled.burst);
+        let asked = std::mem::take(&mut self.asked).into_iter().map(|closed| closed.burst);
+        let all: Vec<Burst> = open.into_iter().chain(asked).chain(held).collect();
+        self.let_go(all.iter().map(|burst| burst.bytes).sum());
         all
     }
 }
@@ -224,7 +224,7 @@ mod tests {
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 
     use super::*;
-    use crate::aggregation::{Intervals, TrainTimer};
+    use crate::aggregation::{BurstTimer, Intervals};
     use crate::packet::optical_frame;
 
     const LIMIT: Bytes = Bytes::new(5000);
@@ -233,24 +233,24 @@ mod tests {
         Instant::from_ns(ns)
     }
 
-    fn card() -> TrainCard {
+    fn card() -> BurstMemory {
         let intervals = Intervals {
             interval: Duration::from_us(1),
-            timer: TrainTimer::FirstPacket,
+            timer: BurstTimer::FirstPacket,
             dither: false,
             seed: 1,
             edge: 0,
         };
-        TrainCard::new(LIMIT, Some(Aggregation::new(intervals, 4)), None)
+        BurstMemory::new(LIMIT, Some(Aggregation::new(intervals, 4)), None)
     }
 
-    fn join(card: &mut TrainCard, now_ns: u64, queue: u16) -> bool {
+    fn join(card: &mut BurstMemory, now_ns: u64, queue: u16) -> bool {
         let packet = Packet::unborn(optical_frame(queue, 0));
         card.join(at(now_ns), queue, packet, (Bytes::new(970), Bytes::new(970)))
             .is_ok()
     }
 
-    /// What P4 would answer to a tick.
+    /// Answer of P4 to a tick.
     fn label(tick: &TrainTick) -> (TrainLabel, Label) {
         let answer = TrainLabel {
             queue: tick.queue,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_is_closed_asked_for_and_labelled() {
+    fn a_burst_is_closed_asked_for_and_labelled() {
         let mut card = card();
         assert!(card.aggregates(3) && !card.aggregates(4));
         assert!(card.close_before(at(0), 2, true).is_none(), "none is open");
@@ -287,7 +287,7 @@ mod tests {
             panic!("a good answer")
         };
         assert_eq!(
-            (queue, labelled.class, labelled.tag, labelled.train.bytes.get()),
+            (queue, labelled.class, labelled.tag, labelled.burst.bytes.get()),
             (2, 3, 77, 1960)
         );
         assert_eq!(card.held_bytes.get(), 1960);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_about_another_train_changes_nothing() {
+    fn an_answer_about_another_burst_changes_nothing() {
         let mut card = card();
         join(&mut card, 0, 2);
         let closed = card.close_before(at(0), 2, true).unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_without_room_or_answer_is_let_go() {
+    fn a_burst_without_room_or_answer_is_let_go() {
         let mut card = card();
         for _ in 0..2 {
             join(&mut card, 0, 2);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_told_with_the_next_train() {
+    fn what_finds_no_room_is_told_with_the_next_burst() {
         let mut card = card();
         let taken = (0..7).filter(|_| join(&mut card, 0, 1)).count();
         assert_eq!(taken, 5, "4850 bytes of 5000");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeded randomness: one generator for each thing that draws, so that none disturbs another.
+//! Seeded randomness: a stream for each purpose, with one generator for each thing that draws, so that none disturbs another.
 
-use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{RngCore, SeedableRng};
 
-/// What a generator is for.
+/// Purpose of a generator.
 #[derive(Clone, Copy)]
 pub enum Stream {
     /// Losses of a fibre, to the core.
@@ -37,7 +37,7 @@ pub enum Stream {
     RoutedLoss = 14,
 }
 
-/// What happens with a probability each time.
+/// Event that happens with a probability each time.
 pub struct Chance {
     /// A draw of 64 bits is below this with the probability.
     threshold: u128,
@@ -57,7 +57,7 @@ impl Chance {
         self.threshold = (probability * 2f64.powi(64)) as u128;
     }
 
-    /// Whether it happens this time; nothing is drawn for what never does.
+    /// Returns true if it happens this time; nothing is drawn if it never does.
     #[inline]
     pub fn comes(&mut self) -> bool {
         self.threshold > 0 && u128::from(self.random.next_u64()) < self.threshold

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A train at an edge, while it is made and waits: its frames, and what they are for links.
+//! A burst at an edge, while it is made and waits: its frames, and what they are for links.
 
 use slotwise_units::Bytes;
 use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
 use crate::packet::Packet;
 
-/// Where `optical_t` has the part.
+/// Place of the part in `optical_t`.
 const PART: usize = Ethernet::SIZE + 8;
 
 /// Frames of one source, destination and queue that travel together.
 #[derive(Debug, Default)]
-pub struct Train {
+pub struct Burst {
     /// In order; at least one.
     pub frames: Vec<Packet>,
-    /// Of all of them, as links count them.
+    /// Length of all of them, as links count it.
     pub bytes: Bytes,
 }
 
-impl Train {
+impl Burst {
     /// One of a single frame of so many bytes, as links count them.
-    pub fn only(packet: Packet, bytes: Bytes) -> Train {
+    pub fn only(packet: Packet, bytes: Bytes) -> Burst {
         let frames = vec![packet];
-        Train { frames, bytes }
+        Burst { frames, bytes }
     }
 
     /// Another frame joins it.
@@ -71,14 +71,14 @@ impl Train {
     }
 }
 
-/// Whether a frame of a train carries TCP.
+/// Returns true if a frame of a burst carries TCP.
 pub fn is_tcp(frame: &[u8], has_label: bool) -> bool {
     ip_packet(frame, has_label)
         .and_then(Ipv4::decode)
         .is_some_and(|packet| packet.protocol == IP_PROTOCOL_TCP)
 }
 
-/// What a frame of a train carries.
+/// IP packet in a frame of a burst.
 pub fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
     let label = if has_label { Label::SIZE } else { 0 };
     frame.get(Ethernet::SIZE + label + Optical::SIZE..)
@@ -93,8 +93,8 @@ pub fn payload_bytes(frame: &[u8]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::burst::{InLight, read};
     use crate::message::optical;
-    use crate::message::train::{InLight, read};
     use crate::packet::optical_frame;
     use slotwise_wire::{LABEL_VERSION, LabelKind};
 
@@ -108,27 +108,27 @@ mod tests {
             ..Label::default()
         };
         for frames in 1..4 {
-            let mut train = Train::default();
+            let mut burst = Burst::default();
             for sequence in 0..frames {
-                train.add(Packet::unborn(optical_frame(5, sequence)), Bytes::new(970));
+                burst.add(Packet::unborn(optical_frame(5, sequence)), Bytes::new(970));
             }
-            train.put_label(&label);
-            assert_eq!(train.packet_bytes().get(), u64::from(frames) * 970);
-            assert_eq!(train.bytes.get(), u64::from(frames) * 970 + 20);
-            assert_eq!(train.tcp_frames(), 0);
-            for packet in &mut train.frames[..frames as usize - 1] {
+            burst.put_label(&label);
+            assert_eq!(burst.packet_bytes().get(), u64::from(frames) * 970);
+            assert_eq!(burst.bytes.get(), u64::from(frames) * 970 + 20);
+            assert_eq!(burst.tcp_frames(), 0);
+            for packet in &mut burst.frames[..frames as usize - 1] {
                 let ip = packet.frame.len() - 970;
                 packet.frame[ip] = 0x45;
                 packet.frame[ip + 9] = IP_PROTOCOL_TCP;
             }
-            assert_eq!(train.tcp_frames(), frames as usize - 1);
-            let Some(InLight::First(read_back, first)) = read(&train.frames[0].frame) else {
+            assert_eq!(burst.tcp_frames(), frames as usize - 1);
+            let Some(InLight::First(read_back, first)) = read(&burst.frames[0].frame) else {
                 panic!("no label")
             };
             assert_eq!((read_back, first.queue, first.sequence), (label, 5, 0));
             let mut parts = vec![first.train];
             parts.extend(
-                train.frames[1..]
+                burst.frames[1..]
                     .iter()
                     .map(|packet| optical(&packet.frame).unwrap().train),
             );

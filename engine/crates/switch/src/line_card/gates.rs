@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `slotwise card gates`: one line card as a process, between the interfaces of any P4 switch and a fibre.
+//! `slotwise line-card gates`: one line card as a process, between the interfaces of any P4 switch and a fibre.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     let ports = Ports::open(&interfaces, None)?;
     let stop = stop_on_signals(&ports)?;
     if let Err(error) = be_realtime(PRIORITY) {
-        note!("slotwise linecard: no real-time priority, slots may be late: {error}");
+        note!("slotwise line-card gates: no real-time priority, slots may be late: {error}");
     }
     say!("{}", json!({"event": "ready"}));
     let mut process = Process {

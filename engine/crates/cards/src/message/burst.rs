@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is on a wavelength for data, and what the card of an edge that makes trains tells P4 and is told.
+//! Frames on a wavelength for data, and messages between P4 and the card of an edge that assembles bursts.
 
 use slotwise_wire::{
     Ethernet, LABEL_VERSION, Label, LabelKind, LineCardKind, OUTPUT_IDLE, Optical, TrainLabel, TrainSent, TrainTick,
@@ -9,13 +9,13 @@ use crate::message::{self, HEADER, ToCard};
 
 /// A frame in light.
 pub enum InLight {
-    /// The first one of a train.
+    /// The first one of a burst.
     First(Label, Optical),
     /// One behind it.
     Behind(Optical),
 }
 
-/// Reads it; `None` if it is no frame of a train.
+/// Reads it; `None` if it is no frame of a burst.
 #[inline]
 pub fn read(frame: &[u8]) -> Option<InLight> {
     match message::label(frame) {
@@ -28,16 +28,16 @@ pub fn read(frame: &[u8]) -> Option<InLight> {
     }
 }
 
-/// A train is closed.
-pub fn train_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
+/// A burst is closed.
+pub fn burst_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
     let mut message = [0; HEADER + TrainTick::SIZE];
     message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainTick));
     message[HEADER..].copy_from_slice(&tick.encode());
     message
 }
 
-/// A train has left an output, or is lost; the class and tag of the one that begins, if one does.
-pub fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
+/// A burst has left an output, or is lost; the class and tag of the one that begins, if one does.
+pub fn burst_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
     let sent = match begins {
         Some((traffic_class, tag)) => TrainSent {
             traffic_class,
@@ -55,11 +55,11 @@ pub fn train_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSe
     message
 }
 
-/// P4's answer to a train tick, with the label if there is a good one.
-pub fn train_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
+/// P4's answer to a burst tick, with the label if there is a good one.
+pub fn burst_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
     let content = message.content(LineCardKind::TrainLabel)?;
     let answer = TrainLabel::decode(content)?;
     let label = Label::decode(&content[TrainLabel::SIZE..]);
-    let is_of_train = |label: &Label| (label.version, label.kind) == (LABEL_VERSION, LabelKind::Train.into());
-    Some((answer, label.filter(is_of_train)))
+    let is_of_burst = |label: &Label| (label.version, label.kind) == (LABEL_VERSION, LabelKind::Train.into());
+    Some((answer, label.filter(is_of_burst)))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `slotwise card fifo`: the line card of one router port as a process, between the switch's interface and a link's.
+//! `slotwise line-card fifo`: the line card of one router port as a process, between the switch's interface and a link's.
 //!
 //! ```text
 //! switch port N == --switch   card: queue, rate, delay   --link == next router or host
@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::Serialize;
 use slotwise_cards::DropCause;
 use slotwise_cards::alone::{Alone, Output};
-use slotwise_cards::random::{Chance, Stream, generator};
 use slotwise_netio::{Ports, WallClock};
+use slotwise_random::{Chance, Stream, generator};
 use slotwise_units as units;
 
 use slotwise_cli::RunError;
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> Result<(), RunError> {
     );
     let buffer = units::Bytes::new(args.buffer_bytes);
     let mut card = Alone::before_link(args.port, link, buffer, now()).losing(loss);
-    say!("slotwise card fifo: ready, port {}", args.port);
+    say!("slotwise line-card fifo: ready, port {}", args.port);
     // Frames from the link: the loop cannot send while it receives.
     let mut inbound: Vec<Vec<u8>> = Vec::new();
     while !stop.is_requested() {
