@@ -8,7 +8,7 @@ use slotwise_units::Instant;
 use crate::report::{scheduler_text, shutdown_text};
 
 /// Who wanted a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
     /// The scenario.
@@ -18,7 +18,7 @@ pub enum By {
 }
 
 /// A change of what the controller does.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControllerChange {
     /// Fabric time.
     pub at_ns: Instant,

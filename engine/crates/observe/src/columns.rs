@@ -23,18 +23,18 @@ const MAX_ROWS: usize = 100_000_000;
 
 fn schema(table: &Table) -> Result<TypePtr> {
     let mut fields = vec![Arc::new(
-        Type::primitive_type_builder(table.key, PhysicalType::BYTE_ARRAY)
+        Type::primitive_type_builder(table.declaration.key, PhysicalType::BYTE_ARRAY)
             .with_repetition(Repetition::REQUIRED)
             .with_logical_type(Some(LogicalType::String))
             .build()?,
     )];
-    for (index, column) in table.columns.iter().enumerate() {
+    for (index, column) in table.columns().enumerate() {
         let physical = if index == TIME {
             PhysicalType::DOUBLE
         } else {
             PhysicalType::FLOAT
         };
-        let field = Type::primitive_type_builder(column.name, physical).with_repetition(Repetition::REQUIRED);
+        let field = Type::primitive_type_builder(column, physical).with_repetition(Repetition::REQUIRED);
         fields.push(Arc::new(field.build()?));
     }
     Ok(Arc::new(
@@ -86,8 +86,12 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
     let file = SerializedFileReader::new(Bytes::from(bytes))?;
     let wanted = schema(&table)?;
     if file.metadata().file_metadata().schema_descr().root_schema() != wanted.as_ref() {
-        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-        let expected = format!("unexpected columns; expected {}, {}", table.key, columns.join(", "));
+        let columns: Vec<&str> = table.columns().collect();
+        let expected = format!(
+            "unexpected columns; expected {}, {}",
+            table.declaration.key,
+            columns.join(", ")
+        );
         return Err(ParquetError::General(expected));
     }
     for group in 0..file.num_row_groups() {
@@ -125,9 +129,10 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::TableName;
 
     fn table() -> Table {
-        let mut table = Table::flows();
+        let mut table = TableName::Flows.empty();
         for row in 0..1000u32 {
             let number = f64::from(row);
             let name = format!("f.{}", row % 7);
@@ -142,16 +147,16 @@ mod tests {
         write(&table(), &mut one).unwrap();
         write(&table(), &mut other).unwrap();
         assert_eq!(one, other);
-        assert_eq!(read(one, Table::flows()).unwrap(), table());
+        assert_eq!(read(one, TableName::Flows.empty()).unwrap(), table());
     }
 
     #[test]
     fn damaged_or_foreign_files_are_errors() {
         let mut bytes = Vec::new();
         write(&table(), &mut bytes).unwrap();
-        assert!(read(bytes.clone(), Table::links()).is_err());
+        assert!(read(bytes.clone(), TableName::Links.empty()).is_err());
         for cut in [0, 4, 100, bytes.len() - 1] {
-            assert!(read(bytes[..cut].to_vec(), Table::flows()).is_err());
+            assert!(read(bytes[..cut].to_vec(), TableName::Flows.empty()).is_err());
         }
     }
 }

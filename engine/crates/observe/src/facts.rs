@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_units::{Bytes, Duration};
 
 use crate::report::Series;
@@ -12,7 +12,7 @@ use crate::report::Series;
 const SCHEDULING_LEAD_FRAMES: usize = 2;
 
 /// What happened to one hot pair.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HotPair {
     /// Source edge.
     pub from: u16,

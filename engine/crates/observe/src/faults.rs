@@ -3,13 +3,13 @@
 
 use crate::recorders::AfterFault;
 use crate::stats::quantile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_fabric::{FaultRecord, World};
 use slotwise_scenario::Faults;
 use slotwise_units::{Duration, Instant, SignedDuration};
 
 /// Faults of a run.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FaultReport {
     /// In order of the kinds' names.
     pub kinds: Vec<FaultSummary>,
@@ -33,7 +33,7 @@ impl FaultReport {
             let first = rows.find(|row| row.recovery_ns.is_none())?;
             let at_s = first.start_ns.saturating_since(start).seconds();
             let (count, injected) = (kind.not_recovered, kind.injected);
-            let what = fault_text(first.kind, (first.edge, first.core), &first.routers);
+            let what = fault_text(&first.kind, (first.edge, first.core), &first.routers);
             Some(format!(
                 "faults: {}: {count} of {injected} without recovery by the end of the run (first: {what}, {at_s:.3} s)",
                 kind.kind
@@ -49,10 +49,10 @@ impl FaultReport {
 }
 
 /// Faults of one kind. Times are from a fault's end until the network was well again; null if it never was.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultSummary {
     /// As in the scenario.
-    pub kind: &'static str,
+    pub kind: String,
     /// Faults that took place.
     pub injected: u64,
     /// Control messages that they hit.
@@ -66,12 +66,12 @@ pub struct FaultSummary {
     /// Largest.
     pub max_ns: Option<Duration>,
     /// How fair a ring was after them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessSummary>,
 }
 
 /// How fair a ring was after those faults of a kind after which there was time to measure it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FairnessSummary {
     /// How many those are.
     pub measured: u64,
@@ -84,7 +84,7 @@ pub struct FairnessSummary {
 }
 
 /// How fair a ring was after a fault: the rates of its pairs of stations by what they should be.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FairnessRow {
     /// What rates are over, from when the network was well again.
     pub window_ns: Duration,
@@ -95,16 +95,16 @@ pub struct FairnessRow {
 }
 
 /// One fault.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FaultRow {
     /// As in the scenario.
-    pub kind: &'static str,
+    pub kind: String,
     /// The edge that it happened to.
     pub edge: Option<u16>,
     /// The core that it happened to.
     pub core: Option<u16>,
     /// The router or station that it happened to, or those at both ends of the link, `router0` first in the file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// When it began, fabric time.
     pub start_ns: Instant,
@@ -119,7 +119,7 @@ pub struct FaultRow {
     /// From its end until the network was well again.
     pub recovery_ns: Option<Duration>,
     /// How fair a ring was then, if there was time to measure it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessRow>,
 }
 
@@ -139,8 +139,8 @@ pub fn fault_report(fabric: &World, planned: &[Faults], after: &[AfterFault]) ->
     let happened = fabric.faults().iter().enumerate().filter(|(_, fault)| fault.happened);
     let found = |index| after.iter().find(|after| after.fault == index);
     let mut rows: Vec<FaultRow> = happened.map(|(index, fault)| row(fault, found(index))).collect();
-    rows.sort_by_key(|row| (row.start_ns, row.kind));
-    let mut names: Vec<&'static str> = rows.iter().map(|row| row.kind).collect();
+    rows.sort_by(|a, b| (a.start_ns, &a.kind).cmp(&(b.start_ns, &b.kind)));
+    let mut names: Vec<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let absent = absent(planned, &names);
@@ -149,7 +149,7 @@ pub fn fault_report(fabric: &World, planned: &[Faults], after: &[AfterFault]) ->
 }
 
 /// Kinds that were planned and are not among those that took place, each once, by name.
-fn absent(planned: &[Faults], happened: &[&'static str]) -> Vec<&'static str> {
+fn absent(planned: &[Faults], happened: &[&str]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = planned.iter().map(|faults| faults.kind.name()).collect();
     names.sort_unstable();
     names.dedup();
@@ -159,7 +159,7 @@ fn absent(planned: &[Faults], happened: &[&'static str]) -> Vec<&'static str> {
 
 fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
     FaultRow {
-        kind: fault.kind.name(),
+        kind: fault.kind.name().to_owned(),
         edge: fault.edge(),
         core: fault.core(),
         routers: fault.beside_stars().map(|device| device.to_string()).collect(),
@@ -177,13 +177,13 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
     }
 }
 
-fn summary(kind: &'static str, rows: &[FaultRow]) -> FaultSummary {
+fn summary(kind: &str, rows: &[FaultRow]) -> FaultSummary {
     let of_kind = || rows.iter().filter(|row| row.kind == kind);
     let mut times: Vec<Duration> = of_kind().filter_map(|row| row.recovery_ns).collect();
     times.sort_unstable();
     let injected = of_kind().count() as u64;
     FaultSummary {
-        kind,
+        kind: kind.to_owned(),
         injected,
         messages: of_kind().map(|row| row.messages).sum(),
         not_recovered: injected - times.len() as u64,
@@ -240,8 +240,8 @@ mod tests {
 
     #[test]
     fn a_summary_counts_what_recovered_and_what_did_not() {
-        let row = |kind, recovery_ns: Option<u64>| FaultRow {
-            kind,
+        let row = |kind: &str, recovery_ns: Option<u64>| FaultRow {
+            kind: kind.to_owned(),
             edge: None,
             core: None,
             routers: Vec::new(),
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn faults_without_recovery_and_kinds_without_faults_are_noted() {
-        let row = |kind, start, recovery_ns: Option<u64>| FaultRow {
-            kind,
+        let row = |kind: &str, start, recovery_ns: Option<u64>| FaultRow {
+            kind: kind.to_owned(),
             edge: Some(2),
             core: Some(0),
             routers: Vec::new(),

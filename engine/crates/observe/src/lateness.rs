@@ -6,7 +6,7 @@ mod tunnel;
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_units::{Duration, Instant};
 
 pub use tunnel::Tunnel;
@@ -17,7 +17,7 @@ use crate::summary::line;
 const BUSY_PART: u64 = 10;
 
 /// What made a slot late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The events themselves: P4, line cards, core.
@@ -74,7 +74,7 @@ impl Cause {
 }
 
 /// Slots that were late for one reason.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LateSlots {
     /// The reason.
     pub cause: Cause,
@@ -85,7 +85,7 @@ pub struct LateSlots {
 }
 
 /// Lateness: in each slot, the worst delay of an event against the wall clock.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Lateness {
     /// Slots measured.
     pub slots: u64,
@@ -98,22 +98,22 @@ pub struct Lateness {
     /// A run keeps up while `p99_ns` is below one slot.
     pub kept_up: bool,
     /// The fabric's CPU, if it had one of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
     /// Time for which the hypervisor stopped that CPU, as far as the kernel knows; `None` if it does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<Duration>,
     /// Slots that were late by more than half a slot, by what made them so; most first.
     pub late: Vec<LateSlots>,
     /// Other threads seen on that CPU, and how long they ran meanwhile, anywhere; longest first.
     pub neighbours: Vec<Neighbour>,
     /// Tunnels to hosts on other machines: so much later than the network's time is what these hear and say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tunnels: Vec<Tunnel>,
 }
 
 /// Another thread on the fabric's CPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Its name.
     pub name: String,
@@ -128,6 +128,12 @@ pub enum Beat {
     Slots(Duration),
     /// Where there is no star nothing is slotted: periods of this length.
     Periods(Duration),
+}
+
+impl Default for Beat {
+    fn default() -> Beat {
+        Beat::Slots(Duration::ZERO)
+    }
 }
 
 impl Beat {

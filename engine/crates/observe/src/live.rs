@@ -6,14 +6,14 @@ use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
-use crossterm::terminal::window_size;
+use rustix::termios::tcgetwinsize;
 
-use crate::parts::TableNow;
 use crate::progress::Progress;
 use crate::report::{DropCount, FirstLight, Moment};
 use crate::screen::{Picture, Screen};
+use crate::series::{LINKS, shown_columns};
 use crate::sessions::{self, SessionNow};
-use crate::stream::News;
+use crate::stream::{News, TableUpdate};
 use crate::time_left::TimeLeft;
 use slotwise_cli::notes;
 use slotwise_units::{self as units, Bytes};
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// Frames since the last snapshot.
     pub frames: u64,
     /// Links, flows and whatever else has periods: what they did in the last one.
-    pub tables: Vec<TableNow>,
+    pub tables: Vec<TableUpdate>,
     /// Sessions of GTP over routers.
     pub sessions: Vec<SessionNow>,
     /// Invariant violations so far.
@@ -115,22 +115,64 @@ impl Snapshot {
         }
     }
 
-    /// Links, one direction each.
+    /// Returns the links.
     pub fn links(&self) -> Vec<LinkNow> {
-        let Some(table) = self.tables.iter().find(|table| table.table == "links") else {
+        let Some(table) = self.tables.iter().find(|table| table.table == LINKS) else {
             return Vec::new();
         };
-        let rows = table
-            .names
-            .iter()
-            .zip(table.column("utilization"))
-            .zip(table.column("queue_bytes"));
+        let rows = table.names.iter().zip(table.column("utilization"));
+        let rows = rows.zip(table.column("queue_bytes"));
         let links = rows.map(|((name, &utilization), &queue_bytes)| LinkNow {
             name: name.clone(),
             utilization,
             queue_bytes: Bytes::new(queue_bytes as u64),
         });
         links.collect()
+    }
+}
+
+/// Form of a shown column for a person, by its name.
+pub(crate) struct Reading {
+    label: String,
+    unit: &'static str,
+    factor: f64,
+    digits: usize,
+}
+
+impl Reading {
+    /// Suffixes of names with the unit in which they are read, the factor to it, and decimal places.
+    const UNITS: [(&str, &str, f64, usize); 6] = [
+        ("_bps", " Mb/s", 1e-6, 1),
+        ("_kbps", " kb/s", 1.0, 1),
+        ("_mbps", " Mb/s", 1.0, 1),
+        ("_kbyte_s", " kB/s", 1.0, 1),
+        ("_ms", " ms", 1.0, 1),
+        ("_bytes", " bytes", 1.0, 0),
+    ];
+
+    pub(crate) fn of(name: &str) -> Reading {
+        let known = Reading::UNITS.iter().find_map(|(suffix, unit, factor, digits)| {
+            let label = name.strip_suffix(suffix)?;
+            Some((label, *unit, *factor, *digits))
+        });
+        let (label, unit, factor, digits) = match name {
+            "utilization" => (name, " %", 100.0, 1),
+            _ => known.unwrap_or((name, "", 1.0, 0)),
+        };
+        Reading {
+            label: label.replace('_', " "),
+            unit,
+            factor,
+            digits,
+        }
+    }
+
+    pub(crate) fn heading(&self) -> String {
+        format!("{}{}", self.label, self.unit)
+    }
+
+    pub(crate) fn number(&self, number: f64) -> String {
+        format!("{:.*}", self.digits, number * self.factor)
     }
 }
 
@@ -156,7 +198,7 @@ impl LiveView {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let is_drawn = std::io::stdout().is_terminal() && !is_dumb;
         LiveView {
-            screen: is_drawn.then(Screen::default),
+            screen: is_drawn.then(Screen::new),
             shown: None,
             notes: notes::count(),
             began: Instant::now(),
@@ -189,7 +231,7 @@ impl LiveView {
             self.notes = printed;
         }
         let (columns, lines) = terminal_size();
-        // The cursor stands below the picture, all of which has to be on the screen for it to be wiped.
+        // The cursor is below the picture, all of which has to be on the screen to be erased.
         let dropped = drops().iter().map(|drop| drop.packets).sum();
         let picture = Picture {
             now: snapshot,
@@ -197,14 +239,15 @@ impl LiveView {
             dropped,
             news,
         };
-        let picture = picture.drawn(columns.saturating_sub(1), lines.saturating_sub(1));
+        let picture = picture.lines(columns.saturating_sub(1), lines.saturating_sub(1));
         let _ = screen.draw(&mut out, &picture, columns);
     }
 }
 
-fn terminal_size() -> (u16, u16) {
-    let size = window_size().map_or((0, 0), |size| (size.columns, size.rows));
-    if size.0 == 0 || size.1 == 0 { USUAL_SIZE } else { size }
+fn terminal_size() -> (usize, usize) {
+    let size = tcgetwinsize(std::io::stdout()).map_or((0, 0), |size| (size.ws_col, size.ws_row));
+    let (columns, lines) = if size.0 == 0 || size.1 == 0 { USUAL_SIZE } else { size };
+    (columns.into(), lines.into())
 }
 
 impl Default for LiveView {
@@ -222,14 +265,15 @@ fn line(s: &Snapshot, left: Option<TimeLeft>) -> String {
             let _ = write!(text, "busiest {from}>{to} with {:.1} slots per frame, ", pair.slots);
         }
     }
-    if let Some(link) = busiest_links(s, 1).first() {
-        let _ = write!(
-            text,
-            "busiest {} at {:.0} %, {} bytes queued, ",
-            link.name,
-            100.0 * link.utilization,
-            link.queue_bytes.get()
-        );
+    if let Some(table) = s.tables.first()
+        && let Some(&item) = busiest_items(table, 1).first()
+    {
+        let reading = |name: &str| {
+            let (reading, number) = (Reading::of(name), table.column(name).get(item)?);
+            Some(format!("{} {}{}", reading.label, reading.number(*number), reading.unit))
+        };
+        let columns: Vec<String> = line_columns(table.table).filter_map(reading).collect();
+        let _ = write!(text, "busiest {}: {}, ", table.names[item], columns.join(", "));
     }
     if let Some(part) = sessions::part(&s.sessions) {
         let _ = write!(text, "{:.1} % deviation from max-min rates, ", 100.0 * part);
@@ -259,15 +303,25 @@ pub fn busiest(s: &Snapshot, count: usize) -> Vec<((usize, usize), PairNow)> {
     pairs
 }
 
-fn busiest_links(s: &Snapshot, count: usize) -> Vec<LinkNow> {
-    let mut links = s.links();
-    links.sort_by(|a, b| {
-        b.utilization
-            .total_cmp(&a.utilization)
-            .then_with(|| a.name.cmp(&b.name))
+/// Returns the names of the columns of a table in the line.
+fn line_columns(table: &str) -> impl Iterator<Item = &'static str> {
+    let shown = shown_columns(table).into_iter();
+    shown.filter(|shown| shown.is_in_line).map(|shown| shown.name)
+}
+
+/// Returns the places of the items of a table with the largest numbers in its first column of the line.
+pub(crate) fn busiest_items(table: &TableUpdate, count: usize) -> Vec<usize> {
+    let by = line_columns(table.table)
+        .next()
+        .map_or(&[][..], |name| table.column(name));
+    let mut order: Vec<usize> = (0..table.names.len().min(by.len())).collect();
+    order.sort_by(|&a, &b| {
+        by[b]
+            .total_cmp(&by[a])
+            .then_with(|| table.names[a].cmp(&table.names[b]))
     });
-    links.truncate(count);
-    links
+    order.truncate(count);
+    order
 }
 
 #[cfg(test)]
@@ -300,8 +354,8 @@ pub mod tests {
         }
     }
 
-    pub fn links(list: &[(&str, f64)]) -> TableNow {
-        TableNow {
+    pub fn links(list: &[(&str, f64)]) -> TableUpdate {
+        TableUpdate {
             table: "links",
             names: list.iter().map(|(name, _)| (*name).to_owned()).collect(),
             columns: vec![
@@ -324,7 +378,7 @@ pub mod tests {
             ..snapshot(0)
         };
         assert!(
-            line(&routers, None).contains("busiest b-c at 75 %, 1500 bytes"),
+            line(&routers, None).contains("busiest b-c: utilization 75.0 %, queue 1500 bytes, "),
             "{}",
             line(&routers, None)
         );
@@ -360,7 +414,7 @@ pub mod tests {
         let text = line(&mix, None);
         assert!(
             text.contains(
-                "busiest 1>2 with 14.0 slots per frame, busiest b-c at 75 %, 1500 bytes queued, violations 0, lateness"
+                "busiest 1>2 with 14.0 slots per frame, busiest b-c: utilization 75.0 %, queue 1500 bytes, violations 0, lateness"
             ),
             "{text}"
         );

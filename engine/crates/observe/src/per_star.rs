@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What each of several overlaid stars did in a run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_fabric::{FrameRecord, VoqRecord, World, kinds};
 use slotwise_scenario::Scenario;
 use slotwise_units::Bytes;
 
 /// One star: sums over all frames and edges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StarReport {
     /// Its core.
     pub core: u16,

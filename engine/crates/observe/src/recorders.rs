@@ -7,12 +7,11 @@ pub(crate) mod gtp;
 pub(crate) mod ops;
 pub(crate) mod ring;
 pub mod routed;
-mod shares;
+pub(crate) mod shares;
 pub(crate) mod sharing;
 pub mod star;
-mod waits;
+pub(crate) mod waits;
 
 pub use after::AfterFault;
-pub use gtp::GTP_COLUMNS;
 pub use shares::Fairness;
-pub use sharing::SessionPeriod;
+pub use sharing::SessionRates;

@@ -22,12 +22,13 @@ use crate::trains::SwitchTrains;
 pub const REPORT_VERSION: u32 = 1;
 
 /// A whole run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// [`REPORT_VERSION`].
+    #[serde(deserialize_with = "crate::read::version")]
     pub version: u32,
     /// `emulate` or `simulate`.
-    pub command: &'static str,
+    pub command: String,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed in force.
@@ -37,41 +38,41 @@ pub struct Report {
     /// What network it was.
     pub network: NetworkShape,
     /// Slots a frame, slot and guard length, of a star.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameShape>,
     /// What ran.
     pub versions: Versions,
     /// The scheduler that the controller began with, with all its settings; `null` if the controller was somebody else's.
     pub scheduler: Option<Value>,
     /// What the controller was told to do otherwise, in order of time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ControllerChange>,
     /// Whether everything that had to hold did.
     pub verdict: Verdict,
     /// Violations by check; all zero in a good run.
     pub invariants: Invariants,
     /// How late the fabric's events were against the wall clock (`emulate` only).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
     /// By what that is counted, in the summary.
     #[serde(skip)]
     pub beat: Beat,
     /// How well the slots of edges with clocks of their own met the core's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synchronization: Vec<Synchronization>,
     /// Each star, if there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stars: Vec<StarReport>,
     /// How long new demand waited for light, in a star.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_light: Option<FirstLight>,
     /// How the switches answered, where they are processes outside the fabric.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
     /// Each phase with what its flows reached.
     pub phases: Vec<PhaseReport>,
     /// Each pair of stations of a ring between which flows go, where it is known what it should get.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<PairShare>,
     /// How fast the schedule followed each edge pair that asked for most of the capacity.
     pub hot_pairs: Vec<HotPair>,
@@ -83,7 +84,7 @@ pub struct Report {
     /// Times the controller ended by itself and was started again.
     pub controller_restarts: u32,
     /// Faults on purpose, if there were any.
-    #[serde(skip_serializing_if = "FaultReport::is_empty")]
+    #[serde(default, skip_serializing_if = "FaultReport::is_empty")]
     pub faults: FaultReport,
     /// Packets dropped, by place and reason.
     pub drops: Vec<DropCount>,
@@ -110,7 +111,7 @@ pub struct FirstLight {
 }
 
 /// One edge's slots against the core's, as its light reaches the core; errors are expected less actual time.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Synchronization {
     /// The edge.
     pub edge: u16,
@@ -140,16 +141,16 @@ pub struct FrameShape {
 }
 
 /// What ran.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Versions {
     /// Of this program.
-    pub engine: &'static str,
+    pub engine: String,
     /// Digests of the P4 programs by name; none if somebody else's controller loads them.
-    pub programs: BTreeMap<&'static str, String>,
+    pub programs: BTreeMap<String, String>,
 }
 
 /// Pass or fail, with reasons.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Verdict {
     /// True if `failures` is empty.
     pub ok: bool,
@@ -160,11 +161,11 @@ pub struct Verdict {
 }
 
 /// Violations counted by the fabric.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invariants {
     /// How often, by the name of the check; those of this kind of network.
     #[serde(flatten)]
-    pub counts: BTreeMap<&'static str, u64>,
+    pub counts: BTreeMap<String, u64>,
     /// The checks in the summary's order: their names, and what packets that break them are called.
     #[serde(skip)]
     pub called: Vec<(&'static str, &'static str)>,
@@ -186,7 +187,7 @@ impl Invariants {
 }
 
 /// How long switches outside the fabric had light: from its arrival in fabric time to its leaving.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SwitchAnswers {
     /// Packets of light that left a switch.
     pub light: u64,
@@ -201,7 +202,7 @@ pub struct SwitchAnswers {
 }
 
 /// One phase.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PhaseReport {
     /// Its name in the scenario.
     pub name: String,
@@ -214,7 +215,7 @@ pub struct PhaseReport {
     /// Files moved, with their digests.
     pub files: Vec<Value>,
     /// How many flows hosts of Linux played whose results are lost, as the run ended before they did.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_flows: usize,
 }
 
@@ -234,44 +235,44 @@ pub struct DropCount {
 }
 
 /// Columns by frame (of pairs), or by period (of links); every vector has one value a frame or period.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Start of each frame in milliseconds of fabric time.
     pub frame_ms: Vec<f64>,
     /// Ordered edge pairs.
     pub pairs: Vec<PairSeries>,
     /// End of each period in milliseconds of fabric time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub time_ms: Vec<f64>,
     /// Links between routers or of a ring, one direction each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkSeries>,
     /// Optical packet switches.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trains: Vec<SwitchTrains>,
     /// Sessions of GTP over routers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionSeries>,
     /// How far all of these were from max-min rates.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<DistanceSeries>,
     /// What else was measured by period: flows over the whole run, optical packet switches, sessions of GTP.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<TableSeries>,
     /// What was seen of the whole while the run went on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
 }
 
 /// Things of one sort and what they did in each period.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableSeries {
     /// `flows`, `switches` or `gtp`.
-    pub table: &'static str,
+    pub table: String,
     /// Names of the things.
     pub names: Vec<String>,
     /// By the column's name, then by thing: one value a period, as in `slotwise simulate --columns`.
-    pub columns: BTreeMap<&'static str, Vec<Vec<f64>>>,
+    pub columns: BTreeMap<String, Vec<Vec<f64>>>,
 }
 
 /// The whole at one time, as it was known then.
@@ -282,43 +283,70 @@ pub struct Moment {
     /// Violated invariants so far.
     pub violations: u64,
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_ns: Option<Duration>,
     /// How long new demand has waited for light so far, in a star.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_light: Option<FirstLight>,
 }
 
-/// One direction of a link between routers or of a ring. What only rings have is empty elsewhere.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+/// Link between routers, of a ring, or of optical packet switches, per direction.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkSeries {
     /// Its name.
     pub name: String,
     /// Rate of a ring's link.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<Rate>,
-    /// Bits sent, by what its rates of the period let through.
-    pub utilization: Vec<f64>,
-    /// IP bytes waiting at the end of the period.
-    pub queue_bytes: Vec<Bytes>,
-    /// Packets that found the buffer full, came while the link was dark, or waited when link or router failed.
-    pub dropped_packets: Vec<u64>,
-    /// What the ring's station put on it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub added_bps: Vec<Rate>,
-    /// Lowest rate that this station may add itself at the end of the period, by weight; at most the link's rate.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limit_bps: Vec<Rate>,
-    /// Stations that share it while it is congested, else 0.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub active_stations: Vec<u64>,
-    /// Of a wavelength of an optical packet switch, the most that was to be sent yet when a train came.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ram_bytes: Vec<Bytes>,
+    /// Shown columns of the table, by name.
+    #[serde(flatten)]
+    pub columns: BTreeMap<String, Numbers>,
+}
+
+/// Numbers of a column, one per period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a list of numbers")]
+pub enum Numbers {
+    /// Integers.
+    Whole(Vec<u64>),
+    /// Others.
+    Real(Vec<f64>),
+}
+
+impl Numbers {
+    /// Returns their count.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::Whole(numbers) => numbers.len(),
+            Numbers::Real(numbers) => numbers.len(),
+        }
+    }
+
+    /// Returns true without numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns all of them.
+    pub fn iter(&self) -> impl Iterator<Item = f64> {
+        let (whole, real) = match self {
+            Numbers::Whole(numbers) => (numbers.as_slice(), &[][..]),
+            Numbers::Real(numbers) => (&[][..], numbers.as_slice()),
+        };
+        whole.iter().map(|number| *number as f64).chain(real.iter().copied())
+    }
+
+    /// Returns one of them.
+    pub fn get(&self, index: usize) -> Option<f64> {
+        match self {
+            Numbers::Whole(numbers) => numbers.get(index).map(|number| *number as f64),
+            Numbers::Real(numbers) => numbers.get(index).copied(),
+        }
+    }
 }
 
 /// One ordered edge pair.
-#[derive(Debug, Default, Clone, Serialize)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct PairSeries {
     /// Source edge.
     pub from: u16,

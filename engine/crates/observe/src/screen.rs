@@ -1,395 +1,343 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The picture of a running network on a terminal, drawn by ratatui's widgets.
+//! Picture of a running network on a terminal, by ANSI sequences for the cursor and styles.
 //!
-//! A picture is written from where the cursor is, and wiped when the next one comes. Nothing else of the terminal is changed, and it is
-//! asked nothing, as its answer would come where the run's commands are typed: so it is as it was found however the run ends.
-
-mod paint;
+//! A picture is written from the position of the cursor, and erased when the next one comes. Nothing else of the terminal is changed, and
+//! no answer is requested from it, which would arrive where the run's commands are typed. So it is as before however the run ends.
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::{Alignment, Constraint, Rect};
-use ratatui_core::style::{Color, Style};
-use ratatui_core::text::{Line, Span};
-use ratatui_core::widgets::Widget;
-use ratatui_widgets::gauge::LineGauge;
-use ratatui_widgets::table::{Row, Table};
 use slotwise_units::{Bytes, Duration};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::live::{PairNow, Snapshot, busiest, then};
-use crate::parts::TableNow;
+use crate::live::{Reading, Snapshot, busiest, busiest_items, then};
 use crate::sessions;
-use crate::stream::{News, NewsKind};
+use crate::stream::{News, NewsKind, TableUpdate};
 use crate::time_left::TimeLeft;
-
-pub use paint::Screen;
 
 /// Rows of a table.
 const BUSIEST: usize = 12;
-/// Between columns.
-const SPACING: u16 = 2;
+/// Spaces between columns.
+const SPACING: usize = 2;
 
-const HEAD: Style = Style::new().bold();
-const FAINT: Style = Style::new().dim();
-const GOOD: Style = Style::new().fg(Color::Green);
-const BAD: Style = Style::new().fg(Color::Red).bold();
+/// Parameters of SGR.
+type Style = &'static str;
+const PLAIN: Style = "";
+const HEAD: Style = "1";
+const FAINT: Style = "2";
+const GOOD: Style = "32";
+const BAD: Style = "1;31";
 
-/// Columns of links: name, heading, what a unit is worth, digits.
-const LINK_COLUMNS: [(&str, &str, f64, usize); 7] = [
-    ("utilization", "utilization %", 100.0, 1),
-    ("queue_bytes", "queued bytes", 1.0, 0),
-    ("dropped_packets", "dropped", 1.0, 0),
-    ("added_bps", "added Mb/s", 1e-6, 1),
-    ("limit_bps", "add limit Mb/s", 1e-6, 1),
-    ("active_stations", "stations", 1.0, 0),
-    ("ram_bytes", "max in RAM", 1.0, 0),
-];
+/// Text in one style.
+type Cell = (String, Style);
 
-/// Units at the end of columns' names, and as they are read.
-const UNITS: [(&str, &str); 4] = [
-    ("_kbps", " kb/s"),
-    ("_mbps", " Mb/s"),
-    ("_kbyte_s", " kB/s"),
-    ("_ms", " ms"),
-];
+/// Line of a picture.
+type Line = Vec<Cell>;
 
-/// A run as it is now, for so much room as there is.
+/// State of a run for a terminal.
 pub struct Picture<'a> {
-    /// What is seen.
+    /// State.
     pub now: &'a Snapshot,
-    /// Before the run is over.
+    /// Time to the end.
     pub left: Option<TimeLeft>,
-    /// Packets so far, wherever and for whatever reason.
+    /// Packets dropped so far.
     pub dropped: u64,
-    /// What happened last.
+    /// Last events.
     pub news: &'a VecDeque<News>,
 }
 
 impl Picture<'_> {
-    /// At most so many columns wide and lines high, and no higher than what there is to see.
-    pub fn drawn(&self, columns: u16, most_lines: u16) -> Buffer {
-        let lines = self.parts(columns).iter().map(Part::lines).sum::<u16>();
-        let mut onto = Buffer::empty(Rect::new(0, 0, columns, lines.min(most_lines)));
-        self.render(onto.area, &mut onto);
-        onto
-    }
-
-    fn parts(&self, columns: u16) -> Vec<Part> {
+    /// Returns the lines, cut to the size of a terminal.
+    pub fn lines(&self, columns: usize, max_lines: usize) -> Vec<Line> {
         let now = self.now;
-        let parts = [progress(now, self.left), sums(now, self.dropped)].into_iter();
-        let parts = parts.chain(self.news.iter().map(news_line));
-        let parts = parts.chain(pairs(now, columns)).chain(stars(now));
-        let parts = parts.chain(now.tables.iter().filter_map(table));
-        parts.chain(of_sessions(now)).collect()
-    }
-}
-
-impl Widget for &Picture<'_> {
-    fn render(self, area: Rect, onto: &mut Buffer) {
-        let mut y = area.y;
-        for part in self.parts(area.width) {
-            let lines = part.lines();
-            let place = Rect::new(area.x, y, area.width, lines).intersection(area);
-            if place.is_empty() {
-                return;
-            }
-            part.draw(place, onto);
-            y += lines;
+        let mut lines = vec![progress(now, self.left, columns), sums(now, self.dropped)];
+        lines.extend(self.news.iter().map(news_line));
+        lines.extend(pairs(now, columns));
+        if now.stars.len() > 1 {
+            let each = now.stars.iter().enumerate();
+            let each: Vec<String> = each
+                .map(|(core, bps)| format!("core {core} {:.1}", bps / 1e6))
+                .collect();
+            lines.push(plain(format!("stars, Mb/s: {}", each.join(", "))));
         }
+        lines.extend(now.tables.iter().flat_map(|of| table(of, columns)));
+        lines.extend(of_sessions(now, columns));
+        lines.truncate(max_lines);
+        lines.into_iter().map(|line| cut(line, columns)).collect()
     }
 }
 
-/// What stands below each other.
-enum Part {
-    /// How much of the run is over, and a label.
-    Progress(f64, String),
-    Text(Line<'static>),
-    Grid(Grid),
+fn plain(text: impl Into<String>) -> Line {
+    vec![(text.into(), PLAIN)]
 }
 
-impl Part {
-    fn lines(&self) -> u16 {
-        match self {
-            Part::Progress(..) | Part::Text(_) => 1,
-            Part::Grid(grid) => 1 + grid.rows.len() as u16,
-        }
-    }
-
-    fn draw(self, area: Rect, onto: &mut Buffer) {
-        match self {
-            Part::Progress(ratio, label) => {
-                let gauge = LineGauge::default().filled_symbol("━").unfilled_symbol("─");
-                let gauge = gauge.ratio(ratio).label(label).unfilled_style(FAINT);
-                gauge.render(area, onto);
-            }
-            Part::Text(line) => line.render(area, onto),
-            Part::Grid(grid) => grid.table(area.width).render(area, onto),
-        }
-    }
+fn width(line: &Line) -> usize {
+    line.iter().map(|(text, _)| text.width()).sum()
 }
 
-/// A table whose columns are as wide as what is in them: the first to the left, numbers to the right.
-struct Grid {
-    head: Vec<String>,
-    rows: Vec<Vec<(String, Style)>>,
-}
-
-impl Grid {
-    fn widths(&self) -> Vec<u16> {
-        let width = |text: &str| Span::raw(text).width() as u16;
-        let column = |(column, head): (usize, &String)| {
-            let cells = self.rows.iter().map(|row| width(&row[column].0));
-            cells.chain([width(head)]).max().unwrap_or(0)
-        };
-        self.head.iter().enumerate().map(column).collect()
-    }
-
-    /// How many columns fit: a number of which a digit is missing would be another one.
-    fn fitting(widths: &[u16], room: u16) -> usize {
-        let ends = widths.iter().scan(0_u16, |end, width| {
-            *end = end.saturating_add(*width);
-            let this = *end;
-            *end = end.saturating_add(SPACING);
-            Some(this)
+/// Cuts a line to a width, and removes control characters.
+fn cut(line: Line, room: usize) -> Line {
+    let mut column = 0;
+    let cut = line.into_iter().map(|(text, style)| {
+        let letters = text.chars().filter(|letter| !letter.is_control());
+        let fitting = letters.take_while(|letter| {
+            column += letter.width().unwrap_or(0);
+            column <= room
         });
-        ends.take_while(|end| *end <= room).count().max(1)
-    }
-
-    fn fits(&self, room: u16) -> bool {
-        Grid::fitting(&self.widths(), room) == self.head.len()
-    }
-
-    fn table(self, room: u16) -> Table<'static> {
-        let widths = self.widths();
-        let columns = Grid::fitting(&widths, room);
-        let cell = |(column, (text, style)): (usize, (String, Style))| {
-            let side = if column == 0 { Alignment::Left } else { Alignment::Right };
-            Line::styled(text, style).alignment(side)
-        };
-        let row = |cells: Vec<(String, Style)>| Row::new(cells.into_iter().take(columns).enumerate().map(cell));
-        let head = self.head.into_iter().map(|text| (text, HEAD)).collect();
-        let widths = widths.into_iter().take(columns).map(Constraint::Length);
-        Table::new(self.rows.into_iter().map(row), widths)
-            .header(row(head))
-            .column_spacing(SPACING)
-    }
+        (fitting.collect(), style)
+    });
+    cut.collect()
 }
 
-fn plain(text: String) -> (String, Style) {
-    (text, Style::new())
+/// Lays out a table: the first column to the left, numbers to the right. Columns that do not fit are left out: a number without a digit
+/// would be another one.
+fn grid(head: Vec<String>, rows: Vec<Vec<Cell>>, room: usize) -> Vec<Line> {
+    let head = head.into_iter().map(|text| (text, HEAD)).collect();
+    let rows: Vec<Vec<Cell>> = [head].into_iter().chain(rows).collect();
+    let widths = widths(&rows);
+    let columns = fitting(&widths, room);
+    let line = |row: Vec<Cell>| {
+        let cells = row.into_iter().zip(&widths).take(columns).enumerate();
+        let cells = cells.flat_map(|(column, ((text, style), width))| {
+            let padding = " ".repeat(width - text.width());
+            match column {
+                0 => [(text, style), (padding, PLAIN)],
+                _ => [(" ".repeat(SPACING) + &padding, PLAIN), (text, style)],
+            }
+        });
+        cells.collect()
+    };
+    rows.into_iter().map(line).collect()
 }
 
-fn progress(now: &Snapshot, left: Option<TimeLeft>) -> Part {
-    let ratio = if now.end > Duration::ZERO {
-        (now.now.ns() as f64 / now.end.ns() as f64).min(1.0)
-    } else {
-        0.0
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].0.width()).max().unwrap_or(0);
+    (0..columns).map(width).collect()
+}
+
+fn fitting(widths: &[usize], room: usize) -> usize {
+    let mut end = 0;
+    let fitting = widths.iter().take_while(|width| {
+        end += **width + SPACING;
+        end - SPACING <= room
+    });
+    fitting.count().max(1)
+}
+
+fn progress(now: &Snapshot, left: Option<TimeLeft>, columns: usize) -> Line {
+    let ratio = match now.end > Duration::ZERO {
+        true => (now.now.ns() as f64 / now.end.ns() as f64).min(1.0),
+        false => 0.0,
     };
     let mut label = format!("{:.1} of {:.1} s{}", now.now.seconds(), now.end.seconds(), then(left));
     if now.phase.of > 0 {
         label += &format!(", phase {}", now.phase);
     }
-    Part::Progress(ratio, label)
+    let room = columns.saturating_sub(label.width() + 1);
+    let filled = (room as f64 * ratio) as usize;
+    let rest = "─".repeat(room - filled);
+    vec![(label + " " + &"━".repeat(filled), PLAIN), (rest, FAINT)]
 }
 
-/// What is one number of the whole network: what must not go wrong first.
-fn sums(now: &Snapshot, dropped: u64) -> Part {
+/// Returns the numbers of the whole network, violations first.
+fn sums(now: &Snapshot, dropped: u64) -> Line {
     let style = if now.violations > 0 { BAD } else { GOOD };
-    let mut spans = vec![Span::styled(format!("violations {}", now.violations), style)];
-    let mut add = |text: String| spans.push(Span::raw(format!(", {text}")));
+    let mut text = String::new();
     if now.edges > 0 {
         let goodput: f64 = now.pairs.iter().map(|pair| pair.goodput_bps).sum();
         let demand: Bytes = now.pairs.iter().map(|pair| pair.demand_bytes).sum();
-        add(format!("total {:.1} Mb/s", goodput / 1e6));
-        add(format!("demand {:.1} kB", demand.get() as f64 / 1e3));
+        text += &format!(", total {:.1} Mb/s", goodput / 1e6);
+        text += &format!(", demand {:.1} kB", demand.get() as f64 / 1e3);
     }
     if let Some(light) = now.first_light {
-        add(format!("grant latency p99 {:.2} ms", light.p99_ns.milliseconds()));
+        text += &format!(", grant latency p99 {:.2} ms", light.p99_ns.milliseconds());
     }
     if let Some(lateness) = now.lateness_p99 {
-        add(format!("lateness p99 {} us", lateness.ns() / 1000));
+        text += &format!(", lateness p99 {} us", lateness.ns() / 1000);
     }
-    add(format!("dropped {dropped}"));
-    Part::Text(Line::from(spans))
+    text += &format!(", dropped {dropped}");
+    vec![(format!("violations {}", now.violations), style), (text, PLAIN)]
 }
 
-fn news_line(news: &News) -> Part {
+fn news_line(news: &News) -> Line {
     let style = match news.kind {
         NewsKind::Fault => BAD,
         NewsKind::Recovery => GOOD,
-        NewsKind::Change | NewsKind::Fibre => Style::new(),
+        NewsKind::Change | NewsKind::Fibre => PLAIN,
     };
-    let text = format!("{:.3} s  {}", news.at_ns.seconds(), news.text);
-    Part::Text(Line::styled(text, style))
+    vec![(format!("{:.3} s  {}", news.at_ns.seconds(), news.text), style)]
 }
 
-/// The whole matrix where there is room for it, or else the busiest pairs.
-fn pairs(now: &Snapshot, columns: u16) -> Option<Part> {
+/// Returns the whole matrix if it fits, else the busiest pairs.
+fn pairs(now: &Snapshot, columns: usize) -> Vec<Line> {
     if now.edges == 0 {
-        return None;
+        return Vec::new();
     }
-    let matrix = (now.edges <= BUSIEST).then(|| matrix(now));
-    let grid = matrix.filter(|matrix| matrix.fits(columns));
-    Some(Part::Grid(grid.unwrap_or_else(|| busiest_pairs(now))))
-}
-
-fn matrix(now: &Snapshot) -> Grid {
-    let edges = now.edges;
-    let most = busiest(now, 1).first().map(|(ends, _)| *ends);
-    let cell = |from: usize, to: usize| {
-        let pair = now.pairs[from * edges + to];
-        let is_silent = pair.slots == 0.0 && pair.goodput_bps == 0.0;
-        match () {
-            () if from == to => ("-".to_owned(), FAINT),
-            () if is_silent => (".".to_owned(), FAINT),
-            () => {
-                let text = format!("{:.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6);
-                (text, if most == Some((from, to)) { HEAD } else { Style::new() })
-            }
+    if now.edges <= BUSIEST {
+        let (head, rows) = matrix(now);
+        let matrix = grid(head, rows, usize::MAX);
+        if matrix.iter().all(|line| width(line) <= columns) {
+            return matrix;
         }
-    };
-    let row = |from: usize| {
-        let cells = (0..edges).map(|to| cell(from, to));
-        [plain(format!("edge {from}"))].into_iter().chain(cells).collect()
-    };
-    let heads = (0..edges).map(|to| format!("to edge {to}"));
-    Grid {
-        head: ["slots | Mb/s".to_owned()].into_iter().chain(heads).collect(),
-        rows: (0..edges).map(row).collect(),
     }
-}
-
-fn busiest_pairs(now: &Snapshot) -> Grid {
-    let row = |((from, to), pair): ((usize, usize), PairNow)| {
+    let head = ["busiest pairs", "Mb/s", "slots per frame", "demand bytes"];
+    let row = |((from, to), pair): ((usize, usize), crate::live::PairNow)| {
         let cells = [
             format!("edge {from} > {to}"),
             format!("{:.1}", pair.goodput_bps / 1e6),
             format!("{:.1}", pair.slots),
             pair.demand_bytes.get().to_string(),
         ];
-        cells.map(plain).to_vec()
+        cells.map(|text| (text, PLAIN)).to_vec()
     };
-    Grid {
-        head: ["busiest pairs", "Mb/s", "slots per frame", "demand bytes"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: busiest(now, BUSIEST).into_iter().map(row).collect(),
-    }
+    let rows = busiest(now, BUSIEST).into_iter().map(row).collect();
+    grid(head.map(str::to_owned).to_vec(), rows, columns)
 }
 
-fn stars(now: &Snapshot) -> Option<Part> {
-    let each = now.stars.iter().zip(0..);
-    let each: Vec<String> = each
-        .map(|(bps, core)| format!("core {core} {:.1}", bps / 1e6))
-        .collect();
-    (each.len() > 1).then(|| Part::Text(format!("stars, Mb/s: {}", each.join(", ")).into()))
-}
-
-/// A column of a table: heading, numbers, what a unit is worth, digits.
-type Column<'a> = (String, &'a [f64], f64, usize);
-
-/// The busiest of links, flows or switches, by what their first column says.
-fn table(table: &TableNow) -> Option<Part> {
-    let columns = table.columns.iter().map(|(name, numbers)| read(name, numbers));
-    let columns: Vec<Column<'_>> = columns.collect();
-    let first = columns.first()?.1;
-    let mut order: Vec<usize> = (0..table.names.len().min(first.len())).collect();
-    order.sort_by(|&a, &b| {
-        first[b]
-            .total_cmp(&first[a])
-            .then_with(|| table.names[a].cmp(&table.names[b]))
-    });
-    order.truncate(BUSIEST);
-    let row = |thing: usize| {
-        let number = |(_, numbers, worth, digits): &Column<'_>| {
-            let number = numbers.get(thing).copied().unwrap_or(f64::NAN);
-            plain(format!("{:.digits$}", number * worth))
-        };
-        [plain(table.names[thing].clone())]
-            .into_iter()
-            .chain(columns.iter().map(number))
-            .collect()
+fn matrix(now: &Snapshot) -> (Vec<String>, Vec<Vec<Cell>>) {
+    let edges = now.edges;
+    let most = busiest(now, 1).first().map(|(ends, _)| *ends);
+    let cell = |from: usize, to: usize| {
+        let pair = now.pairs[from * edges + to];
+        match () {
+            () if from == to => ("-".to_owned(), FAINT),
+            () if pair.slots == 0.0 && pair.goodput_bps == 0.0 => (".".to_owned(), FAINT),
+            () => {
+                let text = format!("{:.1} | {:6.1}", pair.slots, pair.goodput_bps / 1e6);
+                (text, if most == Some((from, to)) { HEAD } else { PLAIN })
+            }
+        }
     };
-    let heads = columns.iter().map(|(heading, ..)| heading.clone());
-    Some(Part::Grid(Grid {
-        head: [format!("busiest {}", table.table)].into_iter().chain(heads).collect(),
-        rows: order.into_iter().map(row).collect(),
-    }))
+    let row = |from: usize| {
+        let cells = (0..edges).map(|to| cell(from, to));
+        plain(format!("edge {from}")).into_iter().chain(cells).collect()
+    };
+    let heads = (0..edges).map(|to| format!("to edge {to}"));
+    let heads = ["slots | Mb/s".to_owned()].into_iter().chain(heads);
+    (heads.collect(), (0..edges).map(row).collect())
 }
 
-fn read<'a>(name: &str, numbers: &'a [f64]) -> Column<'a> {
-    if let Some((_, heading, worth, digits)) = LINK_COLUMNS.iter().find(|(known, ..)| *known == name) {
-        return ((*heading).to_owned(), numbers, *worth, *digits);
-    }
-    let unit = UNITS
+/// Returns the busiest links, flows or switches.
+fn table(table: &TableUpdate, columns: usize) -> Vec<Line> {
+    let readings: Vec<(Reading, &[f64])> = table
+        .columns
         .iter()
-        .find_map(|(end, unit)| Some((name.strip_suffix(end)?, *unit)));
-    let (what, unit) = unit.unwrap_or((name, ""));
-    (
-        what.replace('_', " ") + unit,
-        numbers,
-        1.0,
-        usize::from(!unit.is_empty()),
-    )
+        .map(|(name, numbers)| (Reading::of(name), numbers.as_slice()))
+        .collect();
+    let row = |item: usize| {
+        let numbers = readings.iter().map(|(reading, numbers)| {
+            let number = numbers.get(item).copied().unwrap_or(f64::NAN);
+            (reading.number(number), PLAIN)
+        });
+        plain(table.names[item].clone()).into_iter().chain(numbers).collect()
+    };
+    let rows = busiest_items(table, BUSIEST).into_iter().map(row).collect();
+    let heads = readings.iter().map(|(reading, _)| reading.heading());
+    let head = [format!("busiest {}", table.table)].into_iter().chain(heads);
+    grid(head.collect(), rows, columns)
 }
 
-fn of_sessions(now: &Snapshot) -> Vec<Part> {
+fn of_sessions(now: &Snapshot, columns: usize) -> Vec<Line> {
     let Some(part) = sessions::part(&now.sessions) else {
         return Vec::new();
     };
     let row = |session: &sessions::SessionNow| {
-        let mbps = |bps: f64| plain(format!("{:.1}", bps / 1e6));
-        vec![
-            plain(session.name.clone()),
-            mbps(session.rate_bps),
-            mbps(session.fair_bps),
-        ]
+        let numbers = [session.rate_bps, session.fair_bps].map(|bps| (format!("{:.1}", bps / 1e6), PLAIN));
+        plain(session.name.clone()).into_iter().chain(numbers).collect()
     };
-    let off = format!("sessions: {:.1} % deviation from max-min rates (2-norm)", 100.0 * part);
-    vec![
-        Part::Text(off.into()),
-        Part::Grid(Grid {
-            head: ["session", "Mb/s", "max-min Mb/s"].map(str::to_owned).to_vec(),
-            rows: now.sessions.iter().take(BUSIEST).map(row).collect(),
-        }),
-    ]
+    let rows = now.sessions.iter().take(BUSIEST).map(row).collect();
+    let head = ["session", "Mb/s", "max-min Mb/s"].map(str::to_owned).to_vec();
+    let off = plain(format!(
+        "sessions: {:.1} % deviation from max-min rates (2-norm)",
+        100.0 * part
+    ));
+    [off].into_iter().chain(grid(head, rows, columns)).collect()
+}
+
+/// Picture on a terminal, above the cursor.
+#[derive(Default)]
+pub struct Screen {
+    /// Width of each line.
+    widths: Vec<usize>,
+    /// True if styles have no colours.
+    is_monochrome: bool,
+}
+
+impl Screen {
+    /// Creates a screen without a picture; colours are left out if `NO_COLOR` is set.
+    pub fn new() -> Screen {
+        Screen {
+            widths: Vec::new(),
+            is_monochrome: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        }
+    }
+
+    fn style(&self, style: Style) -> Style {
+        match style {
+            GOOD if self.is_monochrome => PLAIN,
+            BAD if self.is_monochrome => HEAD,
+            style => style,
+        }
+    }
+
+    /// Leaves the picture there.
+    pub fn keep(&mut self) {
+        self.widths.clear();
+    }
+
+    /// Writes a picture in place of the one before, on a terminal of this width.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn draw(&mut self, out: &mut impl Write, lines: &[Line], columns: usize) -> io::Result<()> {
+        // Terminals that keep the rest of a line that has become too long continue it in the next one.
+        let up = self.widths.iter().map(|width| width.div_ceil(columns.max(1)).max(1));
+        let mut text = match up.sum::<usize>() {
+            0 => String::new(),
+            up => format!("\u{1b}[{up}A"),
+        };
+        text += "\u{1b}[1G\u{1b}[J";
+        for line in lines {
+            let cells = line.iter().filter(|(text, _)| !text.is_empty());
+            text.extend(cells.map(|(cell, style)| match self.style(style) {
+                PLAIN => cell.clone(),
+                style => format!("\u{1b}[{style}m{cell}\u{1b}[0m"),
+            }));
+            text += "\r\n";
+        }
+        self.widths = lines.iter().map(width).collect();
+        // In one piece, so that no interruption ends inside a style.
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use ratatui_core::backend::TestBackend;
-    use ratatui_core::buffer::Cell;
-    use ratatui_core::terminal::Terminal;
-
     use super::*;
     use crate::live::tests::{lambda, links, snapshot};
 
-    const WIDE: (u16, u16) = (100, 60);
+    const WIDE: (usize, usize) = (100, 60);
 
-    /// Lines of a terminal of ratatui's that has so many columns and lines, without the empty ones at the end.
-    fn shown(now: &Snapshot, (columns, lines): (u16, u16)) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
+    fn picture(now: &Snapshot, (columns, lines): (usize, usize)) -> Vec<Line> {
         let picture = Picture {
             now,
             left: None,
             dropped: 7,
             news: &VecDeque::new(),
         };
-        terminal
-            .draw(|frame| frame.render_widget(&picture, frame.area()))
-            .unwrap();
-        let mut shown = texts(terminal.backend().buffer());
-        while shown.last().is_some_and(String::is_empty) {
-            shown.pop();
-        }
-        shown
+        picture.lines(columns, lines)
     }
 
-    fn texts(buffer: &Buffer) -> Vec<String> {
-        let rows = buffer.content.chunks(usize::from(buffer.area.width.max(1)));
-        rows.map(|row| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned())
-            .collect()
+    /// Text of a line without styles.
+    fn text(line: &Line) -> String {
+        let text: String = line.iter().map(|(text, _)| text.as_str()).collect();
+        text.trim_end().to_owned()
+    }
+
+    fn shown(now: &Snapshot, size: (usize, usize)) -> Vec<String> {
+        picture(now, size).iter().map(text).collect()
     }
 
     fn seen(now: &Snapshot) -> Vec<String> {
@@ -454,7 +402,7 @@ mod tests {
             dropped: 0,
             news: &news.collect(),
         };
-        let lines = texts(&picture.drawn(40, 60));
+        let lines: Vec<String> = picture.lines(40, 60).iter().map(text).collect();
         assert_eq!(
             lines[2..],
             ["1.500 s  core 0 fails", "1.500 s  core 0 fails: recovered"]
@@ -473,7 +421,7 @@ mod tests {
 
     #[test]
     fn of_routers_the_busiest_links_are_shown_and_of_others_their_columns() {
-        let switches = TableNow {
+        let switches = TableUpdate {
             table: "switches",
             names: vec!["ops0".into()],
             columns: vec![("straight", vec![7.0]), ("rate_kbyte_s", vec![2.0])],
@@ -486,9 +434,9 @@ mod tests {
             seen(&routers)[1..],
             [
                 "violations 0, lateness p99 42 us, dropped 7",
-                "busiest links  utilization %  queued bytes",
-                "b-c                     75.0          1500",
-                "a-b                     25.0          1500",
+                "busiest links  utilization %  queue bytes",
+                "b-c                     75.0         1500",
+                "a-b                     25.0         1500",
                 "busiest switches  straight  rate kB/s",
                 "ops0                     7        2.0",
             ]
@@ -510,17 +458,56 @@ mod tests {
     #[test]
     fn a_picture_is_no_larger_than_the_terminal() {
         for (columns, lines) in [(100, 3), (10, 3), (7, 4), (1, 1), (0, 0)] {
-            let now = snapshot(8);
-            let picture = Picture {
-                now: &now,
-                left: None,
-                dropped: 7,
-                news: &VecDeque::new(),
-            }
-            .drawn(columns, lines);
-            assert!(picture.area.width <= columns && picture.area.height <= lines);
+            let picture = picture(&snapshot(8), (columns, lines));
+            assert!(picture.len() <= lines && picture.iter().all(|line| width(line) <= columns));
             Screen::default().draw(&mut Vec::new(), &picture, columns).unwrap();
         }
         assert_eq!(shown(&snapshot(8), (10, 3)), ["5.0 of 20.", "violations", "busiest pa"]);
+    }
+
+    fn written(screen: &mut Screen, lines: &[Line], columns: usize) -> String {
+        let mut out = Vec::new();
+        screen.draw(&mut out, lines, columns).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_picture_takes_the_place_of_the_one_before() {
+        let mut screen = Screen::default();
+        let lines = picture(&snapshot(4), WIDE);
+        let first = written(&mut screen, &lines, 100);
+        assert_eq!(first.matches("\r\n").count(), 7);
+        assert!(first.starts_with("\u{1b}[1G\u{1b}[J"), "{first:?}");
+        assert_eq!(written(&mut screen, &lines, 100), format!("\u{1b}[7A{first}"));
+        screen.keep();
+        assert_eq!(written(&mut screen, &lines, 100), first);
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_broke_are_erased_too() {
+        let mut screen = Screen {
+            widths: vec![100, 40, 0, 41],
+            ..Screen::default()
+        };
+        let next = written(&mut screen, &[], 40);
+        assert!(next.starts_with("\u{1b}[7A"), "{next:?}");
+    }
+
+    #[test]
+    fn violations_are_red_wide_letters_take_two_columns_and_control_characters_none() {
+        let wrong = Snapshot {
+            violations: 3,
+            ..snapshot(0)
+        };
+        let text = written(&mut Screen::default(), &picture(&wrong, WIDE), 100);
+        assert!(text.contains("\u{1b}[1;31mviolations 3\u{1b}[0m, "), "{text:?}");
+        let mut monochrome = Screen {
+            is_monochrome: true,
+            ..Screen::default()
+        };
+        let text = written(&mut monochrome, &picture(&wrong, WIDE), 100);
+        assert!(text.contains("\u{1b}[1mviolations 3\u{1b}[0m, "), "{text:?}");
+        let wide = cut(plain("漢\u{1b}字xyz"), 5);
+        assert_eq!((width(&wide), &wide[0].0[..]), (5, "漢字x"));
     }
 }

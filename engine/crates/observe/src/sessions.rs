@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::recorders::SessionPeriod;
+use crate::recorders::SessionRates;
 use crate::{Recording, Table};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_units::Rate;
 
 use crate::summary::line;
@@ -21,8 +21,8 @@ pub struct SessionNow {
     pub fair_bps: f64,
 }
 
-impl From<SessionPeriod<'_>> for SessionNow {
-    fn from(period: SessionPeriod) -> SessionNow {
+impl From<SessionRates<'_>> for SessionNow {
+    fn from(period: SessionRates) -> SessionNow {
         SessionNow {
             name: period.name.to_owned(),
             rate_bps: period.rate_bps,
@@ -32,7 +32,7 @@ impl From<SessionPeriod<'_>> for SessionNow {
 }
 
 /// What a session sent and should have, a value a period; nothing for periods in which it was not there all the time. IP b/s.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSeries {
     /// Its name.
     pub name: String,
@@ -43,20 +43,17 @@ pub struct SessionSeries {
 }
 
 /// How far all rates together were from the max-min ones, a value a period: parts of the largest capacity of a host.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DistanceSeries {
     /// D, the 2-norm of the difference.
-    pub distance: Vec<f64>,
+    pub distance: Vec<Option<f64>>,
     /// D0, what it would be if nobody sent.
-    pub from_zero: Vec<f64>,
+    pub from_zero: Vec<Option<f64>>,
 }
 
 /// Columns of the sessions, and of all together; nothing of networks without.
 pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeries>) {
-    let column = |table: &Table, name: &str| {
-        let column = table.column(name);
-        column.map_or_else(Vec::new, |column| table.numbers[column].clone())
-    };
+    let column = |table: &Table, name: &str| table.numbers_of(name).to_vec();
     let whole = &recording.distances;
     if whole.names.is_empty() {
         return (Vec::new(), None);
@@ -82,8 +79,8 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
     }
     let sessions = order.into_iter().filter_map(|name| by_name.remove(name)).collect();
     let distance = DistanceSeries {
-        distance: column(whole, "distance"),
-        from_zero: column(whole, "from_zero"),
+        distance: column(whole, "distance").into_iter().map(Some).collect(),
+        from_zero: column(whole, "from_zero").into_iter().map(Some).collect(),
     };
     (sessions, Some(distance))
 }
@@ -102,7 +99,8 @@ pub fn summary(sessions: &[SessionSeries], distance: Option<&DistanceSeries>) ->
     };
     let parts = of_all.distance.iter().zip(&of_all.from_zero);
     let parts: Vec<f64> = parts
-        .filter(|(_, from_zero)| **from_zero > 0.0)
+        .filter_map(|(distance, from_zero)| distance.as_ref().zip(*from_zero))
+        .filter(|(_, from_zero)| *from_zero > 0.0)
         .map(|(distance, from_zero)| distance / from_zero)
         .collect();
     let Some(last) = parts.last() else {
@@ -126,19 +124,11 @@ mod tests {
         let mut recording = Recording::default();
         for (time_s, distance) in [(0.1, 0.6), (0.2, 0.3)] {
             let row = [time_s, distance, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-            add(&mut recording.distances, "two", &row);
+            recording.distances.push("two", row);
         }
-        add(&mut recording.sessions, "a.0", &[0.1, 10.0, 50.0, 0.2, 0.1, 0.1]);
-        add(&mut recording.sessions, "b.0", &[0.2, 0.000_001_6, 50.0, 0.2, 0.1, 0.1]);
+        recording.sessions.push("a.0", [0.1, 10.0, 50.0, 0.2, 0.1, 0.1]);
+        recording.sessions.push("b.0", [0.2, 0.000_001_6, 50.0, 0.2, 0.1, 0.1]);
         recording
-    }
-
-    fn add(table: &mut Table, name: &str, numbers: &[f64]) {
-        table.names.push(name.into());
-        assert_eq!(table.columns.len(), numbers.len());
-        for (column, number) in table.numbers.iter_mut().zip(numbers) {
-            column.push(*number);
-        }
     }
 
     #[test]

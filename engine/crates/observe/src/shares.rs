@@ -3,14 +3,14 @@
 
 use crate::Table;
 use crate::recorders::Fairness;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::parts::{link_column, link_count};
+use crate::series::{link_column, link_count};
 use crate::summary::line;
 
 /// What went from one station of a ring to another, and what should have: means over the periods in which that is known, bit/s on the
 /// ring, its headers included.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairShare {
     /// `FROM-TO`.
     pub pair: String,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of a run's state, for the page and for other tools: messages of JSON (schema/stream.schema.json).
 //!
-//! Those of a run under way are made of what the terminal shows; those of a finished one of its report (see [`crate::replay`]).
+//! Messages of a running network come from the state that the terminal shows, those of a finished run from its report ([`finished`]).
 
-use std::collections::BTreeMap;
+pub mod finished;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use slotwise_scenario::Scenario;
 use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, Snapshot};
-use crate::parts::TableNow;
 use crate::report::{DropCount, FirstLight, FrameShape};
 use crate::sessions::SessionNow;
 
@@ -216,27 +215,27 @@ impl StarUpdate {
     }
 }
 
-/// Things of one sort in the last period.
-#[derive(Debug, PartialEq, Serialize)]
+/// Items of one type in the last period.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableUpdate {
-    /// `links`, `flows`, `switches`, `gtp`.
-    pub table: String,
-    /// Names of the things.
+    /// `links`, `sessions`, `distance`, or a table of the report.
+    pub table: &'static str,
+    /// Names of the items.
     pub names: Vec<String>,
-    /// A value a thing, by the column's name.
-    pub columns: BTreeMap<String, Vec<f64>>,
+    /// Columns with a value per item, as declared.
+    #[serde(serialize_with = "by_name")]
+    pub columns: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl From<&TableNow> for TableUpdate {
-    fn from(now: &TableNow) -> TableUpdate {
-        let columns = now.columns.iter();
-        TableUpdate {
-            table: now.table.to_owned(),
-            names: now.names.clone(),
-            columns: columns
-                .map(|(name, numbers)| ((*name).to_owned(), numbers.clone()))
-                .collect(),
-        }
+fn by_name<S: Serializer>(columns: &[(&'static str, Vec<f64>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(columns.iter().map(|(name, values)| (name, values)))
+}
+
+impl TableUpdate {
+    /// Returns a column; empty without one of this name.
+    pub fn column(&self, name: &str) -> &[f64] {
+        let column = self.columns.iter().find(|(known, _)| *known == name);
+        column.map_or(&[], |(_, numbers)| numbers)
     }
 }
 
@@ -277,12 +276,7 @@ impl Update {
             lateness_p99_ns: now.lateness_p99,
             first_light: now.first_light,
             star: (now.frames > 0 && now.edges > 0).then(star),
-            tables: now
-                .tables
-                .iter()
-                .map(TableUpdate::from)
-                .chain(sessions_of(now))
-                .collect(),
+            tables: now.tables.iter().cloned().chain(sessions_of(now)).collect(),
             drops: now.drops.clone(),
             news,
         }
@@ -294,12 +288,12 @@ fn sessions_of(now: &Snapshot) -> Option<TableUpdate> {
     let sessions = &now.sessions;
     let column = |of: fn(&SessionNow) -> f64| sessions.iter().map(of).collect();
     (!sessions.is_empty()).then(|| TableUpdate {
-        table: "sessions".into(),
+        table: "sessions",
         names: sessions.iter().map(|session| session.name.clone()).collect(),
-        columns: BTreeMap::from([
-            ("rate_bps".into(), column(|session| session.rate_bps)),
-            ("fair_bps".into(), column(|session| session.fair_bps)),
-        ]),
+        columns: vec![
+            ("rate_bps", column(|session| session.rate_bps)),
+            ("fair_bps", column(|session| session.fair_bps)),
+        ],
     })
 }
 
@@ -341,7 +335,7 @@ mod tests {
             edges: 2,
             frames: 2,
             pairs,
-            tables: vec![TableNow {
+            tables: vec![TableUpdate {
                 table: "links",
                 names: vec!["a-b".into()],
                 columns: vec![("utilization", vec![0.5])],

@@ -40,7 +40,7 @@ fn rate_bps(bytes: Bytes, time: Duration) -> f64 {
 impl Report {
     /// Returns the summary.
     pub fn summary(&self) -> String {
-        let time = match self.command {
+        let time = match self.command.as_str() {
             "emulate" => "emulated",
             _ => "simulated",
         };
@@ -187,10 +187,11 @@ impl Report {
     /// The line of links' mean utilization; empty for a star alone, where slots take the place of links.
     fn utilization(&self) -> String {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let links = self.series.links.iter().filter(|link| !link.utilization.is_empty());
-        let links: Vec<(f64, &str)> = links
-            .map(|link| (mean(&link.utilization), link.name.as_str()))
-            .collect();
+        let links = self.series.links.iter().filter_map(|link| {
+            let values: Vec<f64> = link.columns.get("utilization")?.iter().collect();
+            (!values.is_empty()).then(|| (mean(&values), link.name.as_str()))
+        });
+        let links: Vec<(f64, &str)> = links.collect();
         let Some((most, name)) = links.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
             return String::new();
         };
@@ -256,7 +257,7 @@ impl Report {
     fn verdict_text(&self) -> String {
         let outcome = if self.verdict.ok { "ok" } else { "failed" };
         let violated = self.invariants.called.iter().filter_map(|(name, label)| {
-            let count = *self.invariants.counts.get(name)?;
+            let count = *self.invariants.counts.get(*name)?;
             (count > 0).then(|| format!("{label} {count}"))
         });
         let violated: Vec<String> = violated.collect();

@@ -2,13 +2,13 @@
 //! What became of trains at optical packet switches in a run, by their P4's counters.
 
 use crate::Table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::parts::{link_column, link_count};
+use crate::series::{link_column, link_count};
 use crate::summary::line;
 
 /// Trains that came to a switch, a number a period.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SwitchTrains {
     /// The switch.
     pub switch: String,
@@ -78,6 +78,7 @@ pub fn summary(switches: &[SwitchTrains]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::TableName;
 
     fn switch(name: &str, straight: u64, refused: u64) -> SwitchTrains {
         SwitchTrains {
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_out_by_switch() {
-        let mut table = Table::switches();
+        let mut table = TableName::Switches.empty();
         for (name, straight, deflected) in [("s0", 1.0, 0.0), ("s1", 2.0, 3.0), ("s0", 4.0, 0.0), ("s1", 5.0, 6.0)] {
             table.names.push(name.to_owned());
             for numbers in &mut table.numbers {

@@ -3,7 +3,8 @@
 
 use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_observe::TableName;
-use slotwise_observe::recorders::star::{Recorder, names};
+use slotwise_observe::record::names;
+use slotwise_observe::recorders::star::Recorder;
 use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 

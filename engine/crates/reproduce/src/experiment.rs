@@ -247,7 +247,7 @@ fn check_plot(place: &str, plot: &Plot) -> Result<(), ExperimentError> {
     }
     match plot.percent_of.map(PercentOf::column) {
         Some(of) if table.column(of).is_none() => {
-            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            let columns: Vec<&str> = table.columns().collect();
             let reason = format!("unknown column '{of}' in 'percent_of'");
             Err(mismatch(place, reason, columns.join(", ")))
         }
@@ -262,7 +262,7 @@ fn check_columns(place: &str, what: &Selection) -> Result<(), ExperimentError> {
     let mut named = during.chain([&what.column]);
     match named.find(|name| table.column(name).is_none()) {
         Some(name) => {
-            let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            let columns: Vec<&str> = table.columns().collect();
             let reason = format!("unknown column '{name}'");
             Err(mismatch(place, reason, columns.join(", ")))
         }

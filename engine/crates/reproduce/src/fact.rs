@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use slotwise_observe::record::{Recording, Table, TableName};
+use slotwise_observe::record::{Recording, Table};
 use slotwise_observe::stats::{self, Estimate};
 
 use crate::experiment::{Across, Basis, By, During, Fact, FormulaFact, Measurement, Selection, Stat};
@@ -117,7 +117,7 @@ fn put_together(of: &Measurement, across: Across, recording: &Recording, scale: 
         };
         measure(&what, of.time_s, of.stat, recording, scale)
     };
-    let names = names(table(recording, of.what), of.what).into_iter();
+    let names = names(recording.table(of.what.table), of.what).into_iter();
     let values = names.map(of_name).collect::<Option<Vec<f64>>>()?;
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
@@ -167,31 +167,6 @@ pub(crate) fn compared(value: Option<Estimate>, [low, high]: [f64; 2]) -> Outcom
     match value {
         Some(estimate) if (low..=high).contains(&estimate.mean) => Outcome::Pass,
         _ => Outcome::Miss,
-    }
-}
-
-pub(crate) fn table<'r>(recording: &'r Recording, what: &Selection) -> &'r Table {
-    match what.table {
-        TableName::Links => &recording.links,
-        TableName::Stations => &recording.stations,
-        TableName::Outputs => &recording.outputs,
-        TableName::Switches => &recording.switches,
-        TableName::Trains => &recording.trains,
-        TableName::Delays => &recording.delays,
-        TableName::Fairness => &recording.fairness,
-        TableName::Reactions => &recording.reactions,
-        TableName::Flows => &recording.flows,
-        TableName::Order => &recording.order,
-        TableName::Gtp => &recording.gtp,
-        TableName::Queues => &recording.queues,
-        TableName::Ports => &recording.ports,
-        TableName::Access => &recording.access,
-        TableName::Control => &recording.control,
-        TableName::Clocks => &recording.clocks,
-        TableName::Kept => &recording.kept,
-        TableName::Sessions => &recording.sessions,
-        TableName::Distances => &recording.distances,
-        TableName::Numbers => &recording.numbers,
     }
 }
 
@@ -246,8 +221,8 @@ fn waits(table: &Table, names: &[String], column: usize, time_s: (f64, f64)) -> 
 
 /// Of packets by their wait over the whole of a recording after `from_s`, the part that waited no longer: (wait in ms, part).
 pub(crate) fn distribution(recordings: &[Recording], what: &Selection, name: &str, from_s: f64) -> Vec<(f64, f64)> {
-    let of_seed = |recording| {
-        let table = table(recording, what);
+    let of_seed = |recording: &Recording| {
+        let table = recording.table(what.table);
         let column = table.column(&what.column)?;
         waits(table, &[name.to_owned()], column, (from_s, f64::INFINITY))
     };
@@ -270,7 +245,7 @@ pub(crate) fn measure(
     recording: &Recording,
     scale: f64,
 ) -> Option<f64> {
-    let table = table(recording, what);
+    let table = recording.table(what.table);
     let column = table.column(&what.column)?;
     let time_s = (from_s * scale, to_s * scale);
     let names = names(table, what);
@@ -426,6 +401,8 @@ pub(crate) fn means_over(rows: &[(f64, f64)], over_s: f64) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_observe::record::TableName;
+
     use super::*;
 
     fn recording() -> Recording {
@@ -470,7 +447,7 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = [0.0; slotwise_observe::record::ORDER_COLUMNS.len()];
+            let mut row = vec![0.0; recording.order.numbers.len()];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
             recording.order.push(name, row);
         }

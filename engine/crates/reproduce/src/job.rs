@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use slotwise_observe::columns;
-use slotwise_observe::record::Recording;
+use slotwise_observe::record::{Recording, TableName};
 
 use crate::marker::{Inputs, Marker};
 use crate::setup::{Runner, RunnerError, Setup};
@@ -121,11 +121,7 @@ impl Job {
         }
         fs::create_dir_all(&draft).map_err(file_error(&draft))?;
         let mut marker = Marker::new(self.inputs.clone());
-        for (name, table) in recording
-            .tables()
-            .into_iter()
-            .filter(|(_, table)| !table.names.is_empty())
-        {
+        for (name, table) in recording.tables().filter(|(_, table)| !table.names.is_empty()) {
             let name = columns_file(name);
             let mut bytes = Vec::new();
             columns::write(table, &mut bytes).map_err(|source| WorkError::Columns {
@@ -153,15 +149,15 @@ impl Job {
             .filter(|marker| marker.inputs == self.inputs)
             .ok_or_else(|| changed("its marker has changed".to_owned()))?;
         let mut recording = Recording::default();
-        for (name, table) in recording.tables_mut() {
-            let name = columns_file(name);
+        for table in TableName::ALL {
+            let name = columns_file(*table);
             // A table without rows has no file.
             if let Some(bytes) = marker.read_file(directory, &name).map_err(changed)? {
-                let empty = table.clone();
-                *table = columns::read(bytes, empty).map_err(|source| WorkError::Columns {
-                    path: directory.join(&name),
-                    source,
-                })?;
+                *recording.table_mut(*table) =
+                    columns::read(bytes, table.empty()).map_err(|source| WorkError::Columns {
+                        path: directory.join(&name),
+                        source,
+                    })?;
             }
         }
         Ok(recording)
@@ -175,8 +171,8 @@ pub(crate) fn file_error(path: &Path) -> impl FnOnce(io::Error) -> WorkError + '
     }
 }
 
-fn columns_file(table: &str) -> String {
-    format!("{table}.parquet")
+fn columns_file(table: TableName) -> String {
+    format!("{}.parquet", table.name())
 }
 
 /// FNV-1a, 64 bits: tells inputs apart, nothing more.

@@ -4,7 +4,9 @@
 use serde::Deserialize;
 use slotwise_scenario::ScenarioError;
 
-use slotwise_observe::record::Recording;
+use slotwise_observe::record::{BenchmarkCase, Recording};
+
+use crate::lambda::ONCE;
 
 /// The file that the controller's benchmark of schedulers keeps, `controller/bench/results/scheduling.json`.
 #[derive(Debug, Deserialize)]
@@ -47,11 +49,16 @@ pub(crate) fn recording(yaml: &[u8]) -> Result<Recording, ScenarioError> {
     let mut newest = std::collections::BTreeMap::new();
     for case in file.runs.into_iter().flat_map(|run| run.results) {
         let name = format!("{} {} {} {}", case.scheduler, case.size, case.load, case.start);
-        newest.insert(name, [1.0, case.p50_us, case.p99_us, case.max_us]);
+        let times = BenchmarkCase {
+            p50: case.p50_us,
+            p99: case.p99_us,
+            max: case.max_us,
+        };
+        newest.insert(name, times);
     }
     let mut recording = Recording::default();
     for (name, row) in newest {
-        recording.kept.push(&name, row);
+        recording.add(&name, &ONCE, &row);
     }
     Ok(recording)
 }

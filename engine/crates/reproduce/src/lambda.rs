@@ -7,10 +7,17 @@ mod oracle;
 mod twin;
 
 use serde::Deserialize;
-use slotwise_observe::record::{Recording, TableName};
+use slotwise_observe::record::{Number, Period, Recording, TableName};
 use slotwise_scenario::{Scenario, ScenarioError};
+use slotwise_units::Duration;
 
 use crate::setup::{Runner, RunnerError};
+
+/// Time of rows of which there is one.
+pub(crate) const ONCE: Period = Period {
+    end: Duration::from_s(1),
+    length: Duration::from_s(1),
+};
 
 /// What such a run is.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -105,7 +112,7 @@ impl Study {
         }
         if let Some(checks) = &self.oracle {
             for (name, value) in checks.numbers(seed)? {
-                recording.numbers.push(&name, [1.0, value]);
+                recording.add(&name, &ONCE, &Number(value));
             }
         }
         progress(self.duration_ms());

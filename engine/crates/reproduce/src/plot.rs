@@ -14,7 +14,7 @@ use slotwise_observe::record::{Recording, Table};
 use slotwise_observe::stats::Estimate;
 
 use crate::experiment::{Distribution, Entry, Fact, Plot, Stat};
-use crate::fact::{distribution, means_over, names, table};
+use crate::fact::{distribution, means_over, names};
 use crate::html::number;
 use crate::sweep::{Axis, Sweep};
 
@@ -110,12 +110,12 @@ pub(crate) fn lines(plot: &Plot, run: &str, recordings: &[Recording], scale: f64
         return Ok(Vec::new());
     };
     let over_s = plot.mean_over_s * scale;
-    let names = names(table(first, &plot.what), &plot.what);
+    let names = names(first.table(plot.what.table), &plot.what);
     let alone = names.len() == 1;
     let line = |name: String| {
         let seeds = recordings
             .iter()
-            .map(|recording| series(plot, table(recording, &plot.what), &name, over_s))
+            .map(|recording| series(plot, recording.table(plot.what.table), &name, over_s))
             .collect::<Result<Vec<_>, PlotError>>()?;
         let label = match (plot.runs.len(), alone) {
             (1, _) => name,
@@ -135,7 +135,7 @@ pub(crate) fn distributed(drawn: &Distribution, run: &str, recordings: &[Recordi
     let Some(first) = recordings.first() else {
         return Vec::new();
     };
-    let names = names(table(first, &drawn.what), &drawn.what);
+    let names = names(first.table(drawn.what.table), &drawn.what);
     let line = |name: String| {
         let parts = distribution(recordings, &drawn.what, &name, drawn.from_s * scale);
         let shown = parts.into_iter().filter(|(x, _)| *x <= drawn.up_to_ms);

@@ -7,7 +7,7 @@ use slotwise_observe::record::Recording;
 use slotwise_observe::stats::{self, Estimate};
 
 use crate::experiment::{Experiment, ExperimentError, FormulaFact, Measured, Quantity, Selection};
-use crate::fact::{Judged, Outcome, Statement, compared, measure, names, table};
+use crate::fact::{Judged, Outcome, Statement, compared, measure, names};
 use crate::formula::{Formula, Known, Values};
 use crate::plot::{Line, Point};
 use crate::sweep::Drawn;
@@ -169,10 +169,10 @@ impl<'e> Quantities<'e> {
 fn list(measured: &Measured, time_s: Option<(f64, f64)>, recording: &Recording) -> Option<Vec<f64>> {
     let time_s = time_s.unwrap_or((measured.from_s, measured.to_s));
     if measured.by_time {
-        let all = table(recording, &measured.what).column("time_s")?;
-        let mut ends: Vec<f64> = names(table(recording, &measured.what), &measured.what)
+        let all = recording.table(measured.what.table).column("time_s")?;
+        let mut ends: Vec<f64> = names(recording.table(measured.what.table), &measured.what)
             .first()
-            .map(|name| table(recording, &measured.what).series(name, all))?
+            .map(|name| recording.table(measured.what.table).series(name, all))?
             .into_iter()
             .map(|(time_s, _)| time_s)
             .filter(|end_s| *end_s > time_s.0 && *end_s <= time_s.1)
@@ -193,7 +193,7 @@ fn list(measured: &Measured, time_s: Option<(f64, f64)>, recording: &Recording) 
         };
         measure(&what, time_s, measured.stat, recording, 1.0)
     };
-    let names = names(table(recording, &measured.what), &measured.what).into_iter();
+    let names = names(recording.table(measured.what.table), &measured.what).into_iter();
     names
         .map(of_name)
         .collect::<Option<Vec<f64>>>()

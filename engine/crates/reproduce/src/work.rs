@@ -437,7 +437,7 @@ fn plot_error(entry: &Entry) -> impl FnOnce(plot::PlotError) -> WorkError + '_ {
 
 /// What a report says of the data of a job.
 fn data_of(job: &Job, recording: &Recording) -> Data {
-    let tables = recording.tables().into_iter();
+    let tables = recording.tables();
     Data {
         run: job.run.clone(),
         seed: job.seed,
@@ -445,7 +445,7 @@ fn data_of(job: &Job, recording: &Recording) -> Data {
         scenario: job.inputs.scenario.clone(),
         tables: tables
             .filter(|(_, table)| !table.names.is_empty())
-            .map(|(name, _)| name)
+            .map(|(name, _)| name.name())
             .collect(),
     }
 }

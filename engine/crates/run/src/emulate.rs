@@ -34,8 +34,8 @@ use slotwise_fabric::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::events::Events;
 use slotwise_observe::news::Newsroom;
-use slotwise_observe::parts::PeriodNow;
 use slotwise_observe::report::Moment;
+use slotwise_observe::series::PeriodNow;
 use slotwise_p4runtime::Server;
 use slotwise_units as units;
 

@@ -56,7 +56,7 @@ impl Recorders {
     pub fn finish(self) -> Recording {
         let star = self.star.map(star::Recorder::finish).unwrap_or_default();
         match self.routed.map(RoutedRecorder::finish) {
-            Some(routed) => star.with_routers(routed),
+            Some(routed) => star.with(routed),
             None => star,
         }
     }

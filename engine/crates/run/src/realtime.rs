@@ -21,9 +21,9 @@ use slotwise_control::network::Fibre;
 use slotwise_fabric::{FrameRecord, World};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_observe::lateness::{Cause, Lateness, SlotLateness};
-use slotwise_observe::parts::{self, PeriodNow};
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::report::{DropCount, FirstLight, SwitchAnswers};
+use slotwise_observe::series::{self, PeriodNow};
 use slotwise_scenario::Device;
 use slotwise_units::{self as units, Bytes, Instant};
 
@@ -588,7 +588,7 @@ impl Driver {
             && recorder.next().is_some_and(|at| at <= timed.fabric.now())
         {
             recorder.sample(&mut timed.fabric);
-            let _ = periods.send(parts::last_period(recorder));
+            let _ = periods.send(series::last_period(recorder));
         }
         let invariants = timed.fabric.invariants();
         let violations = invariants.checked().iter().map(|&kind| invariants.count(kind)).sum();

@@ -12,13 +12,13 @@ use slotwise_observe::compared::{About, Demand, network_text};
 use slotwise_observe::facts::{HotPairQuery, hot_pair};
 use slotwise_observe::faults::fault_report;
 use slotwise_observe::lateness::{Beat, Lateness, Tunnel};
-use slotwise_observe::parts;
 use slotwise_observe::per_star::{per_star, voqs_between};
 use slotwise_observe::recorders::AfterFault;
 use slotwise_observe::report::{
     DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
 };
+use slotwise_observe::series;
 use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
@@ -127,10 +127,10 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
     let series = Series {
         sessions,
         distance,
-        links: parts::link_series(scenario, recording),
-        time_ms: parts::period_times_ms(scenario, recording),
+        links: series::link_series(scenario, recording),
+        time_ms: series::period_times_ms(scenario, recording),
         trains: trains::of(&recording.switches),
-        tables: parts::table_series(recording),
+        tables: series::table_series(recording),
         moments,
         ..series(scenario, &frames)
     };
@@ -184,15 +184,18 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
     failures.extend(unfinished(scenario, &phases));
     Report {
         version: REPORT_VERSION,
-        command,
+        command: command.to_owned(),
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         duration_ns,
         network: NetworkShape::of(scenario),
         frame: frame_shape(scenario),
         versions: Versions {
-            engine: env!("CARGO_PKG_VERSION"),
-            programs,
+            engine: env!("CARGO_PKG_VERSION").to_owned(),
+            programs: programs
+                .into_iter()
+                .map(|(name, digest)| (name.to_owned(), digest))
+                .collect(),
         },
         scheduler: choices.first.filter(|scheduler| !scheduler.is_null()),
         changes: choices.changes,
@@ -336,7 +339,7 @@ pub(crate) fn invariants(fabric: &World) -> Invariants {
         counts: found
             .checked()
             .iter()
-            .map(|&kind| (kind.name(), found.count(kind)))
+            .map(|&kind| (kind.name().to_owned(), found.count(kind)))
             .collect(),
         called: found
             .checked()

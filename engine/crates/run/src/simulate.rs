@@ -21,10 +21,10 @@ use slotwise_observe::events::Events;
 use slotwise_observe::live::{LiveView, Snapshot};
 use slotwise_observe::news::Newsroom;
 use slotwise_observe::outputs;
-use slotwise_observe::parts::{self, PeriodNow};
 use slotwise_observe::progress::Progress;
 use slotwise_observe::recorders::routed::{FlowTotals, RoutedRecorder};
 use slotwise_observe::report::{Moment, Report};
+use slotwise_observe::series::{self, PeriodNow};
 use slotwise_observe::unfinished::flow_bytes;
 use slotwise_observe::{Recording, columns};
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
@@ -46,7 +46,7 @@ pub struct SimulateArgs {
     run: RunArgs,
     /// Write per-period metrics as Parquet files into DIR
     ///
-    /// Tables of queues, wavelengths, switches, links and flows, as the network has them (docs/experiments.md).
+    /// Tables of queues, wavelengths, switches, links and flows, as the network has them (docs/columns.md).
     #[arg(long, value_name = "DIR")]
     columns: Option<PathBuf>,
     /// Sampling period of a star, in TDM frames (default: 10)
@@ -334,7 +334,7 @@ impl Simulation<'_> {
 
     fn last_period(&self) -> PeriodNow {
         let routed = self.recorders.routed.as_ref();
-        routed.map_or_else(PeriodNow::default, parts::last_period)
+        routed.map_or_else(PeriodNow::default, series::last_period)
     }
 
     /// What is to be seen now but for what was counted since the last look.
@@ -386,11 +386,10 @@ impl Simulation<'_> {
 
 /// Why they cannot be written, with the path: then those of a run before stay, all of them.
 fn write_columns(directory: &Path, recording: &Recording) -> Result<(), String> {
-    let tables = recording.tables().into_iter();
-    let tables = tables.filter(|(_, table)| !table.names.is_empty());
+    let tables = recording.tables().filter(|(_, table)| !table.names.is_empty());
     outputs::write_files(tables.map(|(name, table)| {
         let write = move |file: &mut BufWriter<&File>| columns::write(table, file).map_err(io::Error::other);
-        (directory.join(format!("{name}.parquet")), write)
+        (directory.join(format!("{}.parquet", name.name())), write)
     }))
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use slotwise_observe::replay;
+use slotwise_observe::report::Report;
+use slotwise_observe::stream::finished;
 use slotwise_web::Nobody;
 
 use crate::web::serve;
@@ -37,7 +38,8 @@ pub struct ViewArgs {
 /// # Errors
 /// What is wrong with the report, or why the port cannot be had.
 pub fn view(args: &ViewArgs) -> Result<(), RunError> {
-    let messages = replay::of_file(&args.report).map_err(|error| format!("{}: {error}", args.report.display()))?;
+    let messages = Report::read(&args.report).and_then(|report| finished::of_report(&report));
+    let messages = messages.map_err(|error| format!("{}: {error}", args.report.display()))?;
     let interrupts = Interrupts::listen()?;
     if args.until_input_ends {
         interrupts.listen_to_input()?;

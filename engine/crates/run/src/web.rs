@@ -15,9 +15,8 @@ use slotwise_control::rest::Rest;
 use slotwise_fabric::FrameRecord;
 use slotwise_observe::live::Snapshot;
 use slotwise_observe::progress::Progress;
-use slotwise_observe::replay;
 use slotwise_observe::report::Report;
-use slotwise_observe::stream::{Controls, End, Hello, Message, NetworkShape, News, Update};
+use slotwise_observe::stream::{Controls, End, Hello, Message, NetworkShape, News, Update, finished};
 use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
 
 use crate::commands::{CommandError, FibreCommand};
@@ -138,16 +137,8 @@ impl Watch {
     pub fn end(&self, report: &Report) {
         self.reach(None);
         self.steering.tell.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let whole = serde_json::to_value(report).map_err(|error| error.to_string());
-        let replayed = whole.and_then(|whole| {
-            let mut head = whole.clone();
-            if let Some(fields) = head.as_object_mut() {
-                fields.remove("series");
-            }
-            let messages = replay::of_report(whole).map_err(|error| error.to_string())?;
-            Ok((head, messages))
-        });
-        match replayed {
+        let whole = finished::of_report(report);
+        match whole.and_then(|messages| Ok((finished::head(report)?, messages))) {
             Ok((report_head, messages)) => {
                 self.server.hub().replace(messages);
                 let end = End {

@@ -4,6 +4,7 @@
 // They panic when the output is closed; `notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod diff;
 mod dissector;
 mod elsewhere;
 mod manual;
@@ -23,6 +24,7 @@ use clap_complete::Shell;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, printable};
 use slotwise_control::home::Home;
+use slotwise_observe::reference;
 use slotwise_run::{check, emulate, python, resolved, scenarios, simulate, view};
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{line_card, stf, switch};
@@ -76,9 +78,13 @@ enum Command {
         /// Shell
         shell: Shell,
     },
+    /// Compare the results of two runs: reports, or columns
+    ///
+    /// Exit status 0: equal; 1: different; 2: they cannot be compared.
+    Diff(diff::DiffArgs),
     /// Write the Wireshark dissector of Slotwise's headers to standard output (Lua)
     Dissector,
-    /// Write a JSON Schema to standard output
+    /// Write a JSON Schema, or the reference of columns, to standard output
     Schema {
         /// Format
         format: Format,
@@ -116,6 +122,8 @@ enum Format {
     Scenario,
     /// Scenarios with derived addresses, ports and flows (schema/resolved.schema.json)
     Resolved,
+    /// Tables of `--columns` and their columns (docs/columns.md, Markdown)
+    Columns,
 }
 
 /// Exit status 0: all was well; 1: an invariant, a check of the run or the command itself failed.
@@ -166,6 +174,13 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             manual::completion(&Cli::command(), *shell)?;
             ExitCode::SUCCESS
         }
+        Command::Diff(args) => match diff::run(args) {
+            Ok(is_equal) => verdict(is_equal),
+            Err(error) => {
+                note!("slotwise: {}", printable(&error.to_string()));
+                ExitCode::from(2)
+            }
+        },
         Command::Dissector => {
             dissector::print()?;
             ExitCode::SUCCESS
@@ -174,6 +189,7 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             let text = match format {
                 Format::Scenario => slotwise_scenario::schema(),
                 Format::Resolved => resolved::SCHEMA.to_owned(),
+                Format::Columns => reference::reference(),
             };
             io::stdout().lock().write_all(text.as_bytes())?;
             ExitCode::SUCCESS

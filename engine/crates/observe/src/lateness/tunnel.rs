@@ -3,13 +3,13 @@
 
 use std::net::Ipv4Addr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slotwise_units::Duration;
 
 use crate::summary::line;
 
 /// A tunnel, over the time in which lateness was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tunnel {
     /// The access interface at this end.
     pub interface: String,
@@ -20,13 +20,13 @@ pub struct Tunnel {
     /// Those that were not, within a second.
     pub lost: u64,
     /// Median round trip; all three are missing if no answer came.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_p50_ns: Option<Duration>,
     /// 99th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_p99_ns: Option<Duration>,
     /// Largest.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_max_ns: Option<Duration>,
 }
 

@@ -1,71 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is written down of lambda networks.
+//! Tables of lambda networks: of those with packets, and of those that `reproduce` calculates with rates alone.
 
-use super::{Column, Table, column};
+use super::{ratio, table};
 
-/// Of sessions; the names, `CASE/NUMBER` from 1, or with packets `GROUP.i`, are in column `session`. Rates are means over the period, with
-/// packets of IP bits.
-pub const SESSION_COLUMNS: [Column; 6] = [
-    column("time_s", "end of the period, s"),
-    column("rate_mbps", "sending rate, Mb/s"),
-    column("fair_mbps", "max-min rate among the active sessions, Mb/s"),
-    column("part_of_fair", "ratio of the two"),
-    column("part_of_capacity", "sending rate divided by the capacity of its source"),
-    column("part_of_demand", "sending rate divided by demand"),
-];
-
-/// Of whole networks; the names of cases, or with packets that of the scenario, are in column `case`. With packets there is nothing in step to
-/// compare with, and `load` and `granted` are 0.
-pub const DISTANCE_COLUMNS: [Column; 12] = [
-    column("time_s", "end of the period, s"),
-    column(
-        "distance",
-        "D: 2-norm of the deviation from max-min rates, divided by the largest capacity",
-    ),
-    column("from_zero", "D0: D if all rates were 0"),
-    column("part", "ratio of the two"),
-    column(
-        "above_slow",
-        "D minus that of the synchronous network with the longest requested slot, divided by D0",
-    ),
-    column(
-        "below_fast",
-        "D of the synchronous network with the shortest slot minus D, divided by D0",
-    ),
-    column(
-        "load",
-        "largest load of a node over the window, divided by its capacity; 0 without a window",
-    ),
-    column(
-        "granted",
-        "largest total granted by one calculation, divided by the capacity of the node",
-    ),
-    column("rate_mbps", "sending rate of all sessions, Mb/s"),
-    column("fair_mbps", "max-min rates of all sessions, Mb/s"),
-    column(
-        "used",
-        "sending rate of all sessions divided by the capacity of all sources",
-    ),
-    column(
-        "worst",
-        "largest deviation of a rate from its max-min rate, divided by the largest capacity",
-    ),
-];
-
-/// Of single numbers.
-pub const NUMBER_COLUMNS: [Column; 2] = [column("time_s", "1"), column("value", "the number")];
-
-/// An empty table of sessions.
-pub(super) fn sessions() -> Table {
-    Table::new("session", &SESSION_COLUMNS)
+/// A session in a period. Rates have any one unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SessionPeriod {
+    /// Sending rate.
+    pub rate: f64,
+    /// Max-min rate.
+    pub fair: f64,
+    /// Capacity of its source.
+    pub capacity: f64,
+    /// Demand.
+    pub demand: f64,
+    /// Rates of 1 Mb/s.
+    pub per_mbps: f64,
 }
 
-/// An empty table of networks.
-pub(super) fn distances() -> Table {
-    Table::new("case", &DISTANCE_COLUMNS)
+table! {
+    /// Sessions of a lambda network; a row per session, `CASE/NUMBER` from 1 or with packets `GROUP.i`, and period in which it was active throughout.
+    /// Rates are means over the period, with packets of IP bits.
+    Sessions by session = |p, s: SessionPeriod| {
+        rate_mbps "sending rate" [Mb/s] = s.rate / s.per_mbps;
+        fair_mbps "max-min rate among the active sessions" [Mb/s] = s.fair / s.per_mbps;
+        part_of_fair "ratio of the two" = ratio(s.rate, s.fair);
+        part_of_capacity "sending rate divided by the capacity of its source" = s.rate / s.capacity;
+        part_of_demand "sending rate divided by demand" = ratio(s.rate, s.demand);
+    }
 }
 
-/// An empty table of numbers.
-pub(super) fn numbers() -> Table {
-    Table::new("number", &NUMBER_COLUMNS)
+/// A whole network in a period. Rates have any one unit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct NetworkPeriod {
+    /// D, divided by the largest capacity.
+    pub distance: f64,
+    /// D0, divided by the largest capacity.
+    pub from_zero: f64,
+    /// Distance beyond that of the slowest synchronous network.
+    pub above_slow: f64,
+    /// Distance of the fastest synchronous network beyond this one.
+    pub below_fast: f64,
+    /// Largest load of a node.
+    pub load: f64,
+    /// Largest total granted by one calculation.
+    pub granted: f64,
+    /// Sending rate of all sessions.
+    pub rate: f64,
+    /// Max-min rates of all sessions.
+    pub fair: f64,
+    /// Capacity of all sources.
+    pub capacity: f64,
+    /// Largest deviation of a rate, divided by the largest capacity.
+    pub worst: f64,
+    /// Rates of 1 Mb/s.
+    pub per_mbps: f64,
+}
+
+table! {
+    /// Lambda networks against max-min rates; a row per network (`CASE`, with packets the scenario's name) and period.
+    /// With packets `above_slow`, `below_fast`, `load` and `granted` are 0.
+    Distances by case = |p, n: NetworkPeriod| {
+        distance "D: 2-norm of the deviation from max-min rates, divided by the largest capacity" = n.distance;
+        from_zero "D0: D if all rates were 0" = n.from_zero;
+        part "ratio of the two" = ratio(n.distance, n.from_zero);
+        above_slow "D minus that of the synchronous network with the longest requested slot, divided by D0" = n.above_slow;
+        below_fast "D of the synchronous network with the shortest slot minus D, divided by D0" = n.below_fast;
+        load "largest load of a node over the window, divided by its capacity; 0 without a window" = n.load;
+        granted "largest total granted by one calculation, divided by the capacity of the node" = n.granted;
+        rate_mbps "sending rate of all sessions" [Mb/s] = n.rate / n.per_mbps;
+        fair_mbps "max-min rates of all sessions" [Mb/s] = n.fair / n.per_mbps;
+        used "sending rate of all sessions divided by the capacity of all sources" = ratio(n.rate, n.capacity);
+        worst "largest deviation of a rate from its max-min rate, divided by the largest capacity" = n.worst;
+    }
+}
+
+/// A number of the oracle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(pub f64);
+
+table! {
+    /// Single numbers of the oracle of lambda networks.
+    Numbers by number at "1" = |p, number: Number| {
+        value "the number" = number.0;
+    }
 }

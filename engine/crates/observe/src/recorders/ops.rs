@@ -2,24 +2,25 @@
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
 use slotwise_fabric::{
-    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsTrains, RamUse, TrainFate, World, kinds,
+    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsSwitchUse, OpsTrains, RamUse, TrainFate, World, kinds,
 };
 use slotwise_scenario::{Device, Ops, Scenario};
-use slotwise_units::Bytes;
+use slotwise_units::{Bytes, Duration, Rate};
 
 use super::fluid::Fluid;
-use super::routed::{Period, link_row};
-use super::waits;
-use crate::record::{Recording, deviation, mean};
+use super::routed::LinkPeriod;
+use super::shares::PairPeriod;
+use super::waits::{self, Waited};
+use crate::record::{Period, Recording, deviation, mean, table};
 
 /// Writes down what optical packet switches do.
 pub(crate) struct OpsRecorder {
     /// Names of wavelengths for data, in the fabric's order.
     outputs: Vec<String>,
     /// Names of wavelengths for probes, and their rate.
-    probes: (Vec<String>, u64),
-    /// Their rates.
-    rates_bps: Vec<u64>,
+    probes: (Vec<String>, Rate),
+    /// Rates of those for data.
+    rates: Vec<Rate>,
     switches: Vec<String>,
     edges: Vec<String>,
     /// What pairs of edges should have; `None` where that is not known.
@@ -44,12 +45,12 @@ pub(crate) fn probe_names(ops: &Ops) -> Vec<String> {
 }
 
 /// Rates of wavelengths for data, in the order of the fabric.
-fn output_rates(ops: &Ops) -> Vec<u64> {
+fn output_rates(ops: &Ops) -> Vec<Rate> {
     let ways = 2 * usize::from(ops.wavelengths);
     let fibres = ops.fibres();
     let rates = fibres
         .iter()
-        .flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre).bps(), ways));
+        .flat_map(|fibre| std::iter::repeat_n(ops.rate_of(fibre), ways));
     rates.collect()
 }
 
@@ -59,8 +60,11 @@ impl OpsRecorder {
         let ops = scenario.ops.as_ref()?;
         Some(OpsRecorder {
             outputs: output_names(ops),
-            probes: (probe_names(ops), ops.probes.map_or(0, |probes| probes.rate.bps())),
-            rates_bps: output_rates(ops),
+            probes: (
+                probe_names(ops),
+                ops.probes.map_or(Rate::from_bps(0), |probes| probes.rate),
+            ),
+            rates: output_rates(ops),
             switches: ops.switches.clone(),
             edges: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
             fluid: Fluid::new(scenario, ops, network),
@@ -100,195 +104,254 @@ impl OpsRecorder {
         for share in self
             .fluid
             .iter()
-            .flat_map(|fluid| fluid.shares(network.now().ns(), period.seconds, delivered))
+            .flat_map(|fluid| fluid.shares(network.now().ns(), period.seconds(), delivered))
         {
-            let row = [
-                period.end_s,
-                share.rate_bps / 1e3,
-                share.fair_bps / 1e3,
-                share.links as f64,
-            ];
-            recording.fairness.push(share.name, row);
+            let row = PairPeriod {
+                rate_bps: share.rate_bps,
+                fair_bps: share.fair_bps,
+                links: share.links,
+            };
+            recording.add(share.name, period, &row);
         }
         let Some(mut ops) = network.of_kind_mut::<kinds::Ops>() else {
             return;
         };
-        for (output, (name, rate_bps)) in self.outputs.iter().zip(&self.rates_bps).enumerate() {
+        for (output, (name, rate)) in self.outputs.iter().zip(&self.rates).enumerate() {
             if let Some(used) = ops.take_output_use(output) {
-                recording.outputs.push(name, output_row(period, &used, *rate_bps));
+                recording.add(name, period, &OutputPeriod::new(&used, *rate));
             }
         }
-        let (probes, probe_bps) = &self.probes;
+        let (probes, first_rate) = (&self.probes.0, self.probes.1);
         for (way, name) in probes.iter().enumerate() {
-            if let Some(used) = ops.take_probe_use(way) {
-                recording.links.push(name, link_row(period, &used, *probe_bps));
+            if let Some(used) = &ops.take_probe_use(way) {
+                recording.add(name, period, &LinkPeriod { used, first_rate });
             }
         }
         for (switch, name) in self.switches.iter().enumerate() {
-            let Some(used) = ops.take_switch_use(Device::Switch(switch as u16)) else {
-                continue;
-            };
-            let fate = |fate: TrainFate| used.trains[usize::from(u8::from(fate))] as f64;
-            let dropped = |reason: DropReason| *used.drops.get(&reason).unwrap_or(&0) as f64;
-            let all: u64 = used.drops.values().sum();
-            let row = [
-                period.end_s,
-                fate(TrainFate::Straight),
-                fate(TrainFate::Waited),
-                fate(TrainFate::Converted),
-                fate(TrainFate::Deflected),
-                fate(TrainFate::Refused),
-                all as f64,
-                dropped(DropReason::Contention),
-                dropped(DropReason::NotDeflected),
-                dropped(DropReason::NoRoute),
-                dropped(DropReason::TtlExpired),
-                dropped(DropReason::BadField),
-            ];
-            recording.switches.push(name, row);
+            if let Some(used) = &ops.take_switch_use(Device::Switch(switch as u16)) {
+                recording.add(name, period, &SwitchPeriod { used });
+            }
         }
         for (edge, name) in self.edges.iter().enumerate() {
-            let trains = ops.take_trains(edge as u16);
-            let used = ops.take_edge_use(edge as u16);
-            recording
-                .trains
-                .push(name, train_row(period, &trains, &used.unwrap_or_default()));
+            let row = TrainPeriod {
+                trains: &ops.take_trains(edge as u16),
+                edge: ops.take_edge_use(edge as u16).unwrap_or_default(),
+            };
+            recording.add(name, period, &row);
         }
-        if self.seconds.ends(period.end_s, is_last) {
+        if self.seconds.ends(period, is_last) {
             for (edge, name) in self.edges.iter().enumerate() {
                 let waits = ops.take_waits(edge as u16);
                 for (up_to_ns, count) in waits.iter().flat_map(waits::bars) {
-                    let row = [period.end_s, up_to_ns as f64 / 1e6, 0.0, count as f64, 0.0];
-                    recording.delays.push(name, row);
+                    let row = Waited {
+                        up_to: Duration::from_ns(up_to_ns),
+                        head_of_line: 0,
+                        access: count,
+                        crossing: 0,
+                    };
+                    recording.add(name, period, &row);
                 }
             }
         }
     }
 }
 
-/// In the order of [`crate::record::TRAIN_COLUMNS`].
-fn train_row(period: &Period, trains: &OpsTrains, used: &OpsEdgeUse) -> [f64; 20] {
-    let (straight, deflected) = (trains.straight, trains.deflected);
-    [
-        period.end_s,
-        trains.formed as f64,
-        trains.packets as f64,
-        trains.packet_bytes.get() as f64,
-        trains.most_bytes.get() as f64,
-        trains.refused as f64,
-        trains.delivered as f64,
-        trains.lost as f64,
-        trains.lost_by_links as f64,
-        trains.packets_lost_by_links as f64,
-        mean(straight.sum.milliseconds(), straight.trains),
-        deflected.trains as f64,
-        trains.deflected_lost as f64,
-        mean(deflected.sum.milliseconds(), deflected.trains),
-        deviation(deflected.trains, deflected.sum.ns(), deflected.squares_ns2) / 1e6,
-        trains.under_way as f64,
-        trains.resequenced as f64,
-        used.probe_round_trip.milliseconds(),
-        used.most_held.get() as f64,
-        used.unserved_trains as f64,
-    ]
+/// A wavelength for data in a period.
+#[derive(Default)]
+pub(crate) struct OutputPeriod {
+    rate: Rate,
+    bytes: Bytes,
+    frames: u64,
+    tcp_frames: u64,
+    trains: u64,
+    waited_trains: u64,
+    waited: Duration,
+    /// Bursts or packets in the mean of the waiting time.
+    waited_of: u64,
+    ram_bytes: Bytes,
+    queue_bytes: Bytes,
+    dropped: u64,
+    intervals: u64,
+    overloaded_intervals: u64,
 }
 
-fn output_row(period: &Period, used: &OpsOutputUse, rate_bps: u64) -> [f64; 13] {
-    let bits = |bytes: Bytes| bytes.get() as f64 * 8.0;
-    let row = |(frames, tcp_frames): (u64, u64), bytes: Bytes, rest: [f64; 6], (intervals, overloaded): (u64, u64)| {
-        let [waited, wait_us, most, queue, dropped, trains] = rest;
-        [
-            period.end_s,
-            bits(bytes) / (rate_bps as f64 * period.seconds),
-            bits(bytes) / 1e3 / period.seconds,
-            frames as f64,
-            trains,
-            waited,
-            wait_us,
-            most,
-            queue,
-            dropped,
-            intervals as f64,
-            overloaded as f64,
-            tcp_frames as f64,
-        ]
-    };
-    match *used {
-        OpsOutputUse::Ram(RamUse {
-            bursts,
-            frames,
-            bytes,
-            waited_bursts,
-            waited,
-            most_bytes,
-            lost_frames,
-            intervals,
-            overloaded_intervals,
-            ..
-        }) => {
-            let wait_us = mean(waited.ns() as f64 / 1e3, bursts);
-            let rest = [
-                waited_bursts as f64,
-                wait_us,
-                most_bytes.get() as f64,
-                0.0,
-                lost_frames as f64,
-                bursts as f64,
-            ];
-            row((frames, 0), bytes, rest, (intervals, overloaded_intervals))
-        }
-        OpsOutputUse::Trains(BurstUse {
-            sent_bursts,
-            sent_frames,
-            sent_tcp_frames,
-            sent_bytes,
-            waited_bursts,
-            waited,
-            queue_bytes,
-            lost_bursts,
-            ..
-        }) => {
-            let rest = [
-                waited_bursts as f64,
-                mean(waited.ns() as f64 / 1e3, sent_bursts),
-                0.0,
-                queue_bytes.get() as f64,
-                lost_bursts as f64,
-                sent_bursts as f64,
-            ];
-            row((sent_frames, sent_tcp_frames), sent_bytes, rest, (0, 0))
-        }
-        OpsOutputUse::Queue(FifoUse {
-            taken_packets,
-            dropped_packets,
-            sent_packets,
-            sent_bytes,
-            waited,
-            queue_bytes,
-            ..
-        }) => {
-            let wait_us = mean(waited.ns() as f64 / 1e3, taken_packets);
+impl OutputPeriod {
+    fn new(used: &OpsOutputUse, rate: Rate) -> OutputPeriod {
+        match *used {
+            OpsOutputUse::Ram(RamUse {
+                bursts,
+                frames,
+                bytes,
+                waited_bursts,
+                waited,
+                most_bytes,
+                lost_frames,
+                intervals,
+                overloaded_intervals,
+                ..
+            }) => OutputPeriod {
+                rate,
+                bytes,
+                frames,
+                trains: bursts,
+                waited_trains: waited_bursts,
+                waited,
+                waited_of: bursts,
+                ram_bytes: most_bytes,
+                dropped: lost_frames,
+                intervals,
+                overloaded_intervals,
+                ..OutputPeriod::default()
+            },
+            OpsOutputUse::Trains(BurstUse {
+                sent_bursts,
+                sent_frames,
+                sent_tcp_frames,
+                sent_bytes,
+                waited_bursts,
+                waited,
+                queue_bytes,
+                lost_bursts,
+                ..
+            }) => OutputPeriod {
+                rate,
+                bytes: sent_bytes,
+                frames: sent_frames,
+                tcp_frames: sent_tcp_frames,
+                trains: sent_bursts,
+                waited_trains: waited_bursts,
+                waited,
+                waited_of: sent_bursts,
+                queue_bytes,
+                dropped: lost_bursts,
+                ..OutputPeriod::default()
+            },
             // Each packet is a burst.
-            let rest = [
-                0.0,
-                wait_us,
-                0.0,
-                queue_bytes.get() as f64,
-                dropped_packets as f64,
-                sent_packets as f64,
-            ];
-            row((sent_packets, 0), sent_bytes, rest, (0, 0))
+            OpsOutputUse::Queue(FifoUse {
+                taken_packets,
+                dropped_packets,
+                sent_packets,
+                sent_bytes,
+                waited,
+                queue_bytes,
+                ..
+            }) => OutputPeriod {
+                rate,
+                bytes: sent_bytes,
+                frames: sent_packets,
+                trains: sent_packets,
+                waited,
+                waited_of: taken_packets,
+                queue_bytes,
+                dropped: dropped_packets,
+                ..OutputPeriod::default()
+            },
         }
+    }
+
+    fn bits(&self) -> f64 {
+        self.bytes.get() as f64 * 8.0
+    }
+}
+
+table! {
+    /// Wavelengths for data of optical packet switches and their edges; a row per wavelength (`FROM-TO/WAVELENGTH`, of a second fibre between two
+    /// edges `FROM-TO-2/WAVELENGTH`) and period. Bytes are those that links count.
+    Outputs by output shown as links = |p, o: OutputPeriod| {
+        utilization "bits of frames that began transmission or entered optical RAM, divided by the bits that the rate allows"
+            show(series, line) = o.bits() / (o.rate.bps() as f64 * p.seconds());
+        kbps "the same" [kb/s] = o.bits() / 1e3 / p.seconds();
+        frames "frames" = o.frames as f64;
+        trains "bursts, counted by labels" = o.trains as f64;
+        waited_trains "of these, bursts buffered in optical RAM; 0 at edges" = o.waited_trains as f64;
+        wait_us "mean waiting time of all bursts; at edges, of packets in their queue" [us]
+            = mean(o.waited.ns() as f64 / 1e3, o.waited_of);
+        most_ram_bytes "maximum backlog found by an arriving burst; 0 at edges" [bytes] show(series as ram_bytes, whole)
+            = o.ram_bytes.get() as f64;
+        queue_bytes "bytes waiting at the end of the period; 0 at switches" [bytes] show(series, whole, line)
+            = o.queue_bytes.get() as f64;
+        dropped_packets "frames dropped by the line card: queue full or fibre down" show(series, whole) = o.dropped as f64;
+        intervals "completed intervals of its XCP agent; 0 at edges" = o.intervals as f64;
+        overloaded_intervals "of these, overloaded intervals: arrivals above 1.05 times its rate, including drops"
+            = o.overloaded_intervals as f64;
+        tcp_frames "frames with TCP; 0 at switches, and at edges of packets" = o.tcp_frames as f64;
+    }
+}
+
+/// An optical packet switch in a period.
+pub(crate) struct SwitchPeriod<'a> {
+    used: &'a OpsSwitchUse,
+}
+
+impl SwitchPeriod<'_> {
+    fn trains(&self, fate: TrainFate) -> f64 {
+        self.used.trains[usize::from(u8::from(fate))] as f64
+    }
+
+    fn dropped(&self, reason: DropReason) -> f64 {
+        *self.used.drops.get(&reason).unwrap_or(&0) as f64
+    }
+}
+
+table! {
+    /// Optical packet switches, by the counters of their P4 program; a row per switch and period.
+    Switches by switch = |p, s: SwitchPeriod<'_>| {
+        straight "bursts forwarded at once on the preferred fibre" show(series, line) = s.trains(TrainFate::Straight);
+        waited "bursts forwarded on it after buffering in optical RAM" show(series) = s.trains(TrainFate::Waited);
+        converted "bursts forwarded on it after wavelength conversion" show(series) = s.trains(TrainFate::Converted);
+        deflected "bursts deflected to another fibre" show(series) = s.trains(TrainFate::Deflected);
+        refused "bursts blocked" show(series) = s.trains(TrainFate::Refused);
+        dropped "frames dropped" show(series) = s.used.drops.values().sum::<u64>() as f64;
+        contention "of these, because all outputs were busy" = s.dropped(DropReason::Contention);
+        not_deflected "because the preferred output was busy and no deflections were left" = s.dropped(DropReason::NotDeflected);
+        no_route "because no fibre leads to their edge" = s.dropped(DropReason::NoRoute);
+        ttl_expired "because no hops were left" = s.dropped(DropReason::TtlExpired);
+        bad_field "because of an invalid label" = s.dropped(DropReason::BadField);
+    }
+}
+
+/// Bursts of an edge in a period.
+pub(crate) struct TrainPeriod<'a> {
+    trains: &'a OpsTrains,
+    edge: OpsEdgeUse,
+}
+
+table! {
+    /// Bursts of edges of optical packet switches; a row per edge and period. Bytes are those of IP packets.
+    Trains by edge = |p, t: TrainPeriod<'_>| {
+        formed "bursts assembled by the edge" = t.trains.formed as f64;
+        packets "packets in these bursts" = t.trains.packets as f64;
+        packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes.get() as f64;
+        most_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
+        refused "bursts without buffer space at an output; without aggregation counted by P4" = t.trains.refused as f64;
+        delivered "bursts delivered to another edge" = t.trains.delivered as f64;
+        lost "bursts lost in the network" = t.trains.lost as f64;
+        lost_by_links "of these, on links between edges" = t.trains.lost_by_links as f64;
+        packets_lost_by_links "packets in the lost bursts" = t.trains.packets_lost_by_links as f64;
+        straight_ms "mean transit time of the bursts delivered without a deflection; without their transmission time" [ms]
+            = mean(t.trains.straight.sum.milliseconds(), t.trains.straight.trains);
+        deflected "deflected bursts delivered; deflected at a switch, or into the alternate fibre between two edges"
+            = t.trains.deflected.trains as f64;
+        deflected_lost "deflected bursts lost" = t.trains.deflected_lost as f64;
+        deflected_ms "mean transit time of the deflected bursts delivered" [ms]
+            = mean(t.trains.deflected.sum.milliseconds(), t.trains.deflected.trains);
+        deflected_deviation_ms "standard deviation of this time" [ms]
+            = deviation(t.trains.deflected.trains, t.trains.deflected.sum.ns(), t.trains.deflected.squares_ns2) / 1e6;
+        under_way "bursts in flight at the end of the period" = t.trains.under_way as f64;
+        resequenced "packets from other edges that waited for resequencing" = t.trains.resequenced as f64;
+        longest_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
+            = t.edge.probe_round_trip.milliseconds();
+        most_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
+        unserved "bursts without a row in `delays`: paced at the end of the period, or lost meanwhile"
+            = t.edge.unserved_trains as f64;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use slotwise_fabric::{HostMode, OpsOutput, OpsTransit, WorldOptions};
-    use slotwise_units::Duration;
 
     use super::*;
-    use crate::record::TRAIN_COLUMNS;
     use crate::recorders::routed::RoutedRecorder;
 
     /// The name of an output as a scenario calls it.
@@ -301,10 +364,6 @@ mod tests {
 
     #[test]
     fn trains_that_came_or_not_are_in_the_columns_that_say_so() {
-        let period = Period {
-            end_s: 1.0,
-            seconds: 1.0,
-        };
         let trains = OpsTrains {
             lost: 7,
             packets_lost_by_links: 8,
@@ -322,12 +381,14 @@ mod tests {
             under_way: 9,
             ..OpsTrains::default()
         };
-        let used = OpsEdgeUse {
+        let edge = OpsEdgeUse {
             most_held: Bytes::new(11),
             probe_round_trip: Duration::from_ns(2_000_000),
             unserved_trains: 12,
         };
-        let row = train_row(&period, &trains, &used);
+        let mut recording = Recording::default();
+        let row = TrainPeriod { trains: &trains, edge };
+        recording.add("e0", &Period::default(), &row);
         for (name, number) in [
             ("lost", 7.0),
             ("packets_lost_by_links", 8.0),
@@ -341,8 +402,7 @@ mod tests {
             ("most_held_bytes", 11.0),
             ("unserved", 12.0),
         ] {
-            let column = TRAIN_COLUMNS.iter().position(|column| column.name == name);
-            assert_eq!(row[column.expect("it is one")], number, "{name}");
+            assert_eq!(recording.trains.numbers_of(name), [number], "{name}");
         }
     }
 
@@ -380,10 +440,9 @@ mod tests {
         assert_eq!(recording.outputs.names[..outputs], named);
         assert_eq!(recording.outputs.names[..3], ["s0-s1/0", "s0-s1/1", "s1-s0/0"]);
         assert_eq!(recording.switches.names.len(), 2 * 14);
-        let column = |name: &str| &recording.outputs.numbers[recording.outputs.column(name).unwrap()];
         assert_eq!(recording.links.names.len(), 2 * probe_names(ops).len());
         assert_eq!(recording.links.names[..2], ["s0-s1/probes", "s1-s0/probes"]);
-        assert_eq!(column("time_s")[outputs], 0.2);
-        assert_eq!(column("kbps").iter().sum::<f64>(), 0.0);
+        assert_eq!(recording.outputs.numbers_of("time_s")[outputs], 0.2);
+        assert_eq!(recording.outputs.numbers_of("kbps").iter().sum::<f64>(), 0.0);
     }
 }

@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use hdrhistogram::Histogram;
 use slotwise_fabric::{RingLinkState, RingLinkUse, RingPhase, World, kinds};
 use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
-use slotwise_units::Bytes;
+use slotwise_units::{Duration, Rate};
 
 use super::after::{AfterFault, AfterFaults};
-use super::routed::Period;
-use super::shares::{Demand, Shares};
-use super::waits;
-use crate::record::{Recording, mean};
+use super::shares::{Demand, PairPeriod, Shares};
+use super::waits::{self, Waited};
+use crate::record::{Period, Recording, mean, table};
 
 const NS_PER_MS: f64 = 1e6;
 /// How often it is looked whether all is settled, and for how long at most.
@@ -38,7 +37,7 @@ struct Watch {
 
 /// Writes down what a ring does.
 pub(crate) struct RingRecorder {
-    rate_bps: u64,
+    rate: Rate,
     links: Vec<Link>,
     shares: Shares,
     /// Whether which way packets go stays as it is at the start, since no span fails.
@@ -93,7 +92,7 @@ impl RingRecorder {
         starts.sort();
         starts.reverse();
         Some(RingRecorder {
-            rate_bps: ring.rate.bps(),
+            rate: ring.rate,
             links,
             shares,
             is_whole: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
@@ -171,10 +170,12 @@ impl RingRecorder {
     /// What there was to be seen since a flow began ends.
     fn answer(&mut self, now_ns: u64, recording: &mut Recording) {
         if let Some(watch) = self.watch.take() {
-            let settled_ms = (now_ns - watch.start_ns) as f64 / NS_PER_MS;
-            recording
-                .reactions
-                .push(&watch.name, [watch.start_ns as f64 / 1e9, settled_ms]);
+            let start = Period {
+                end: Duration::from_ns(watch.start_ns),
+                ..Period::default()
+            };
+            let settled = Duration::from_ns(now_ns - watch.start_ns);
+            recording.add(&watch.name, &start, &Reaction { settled });
         }
     }
 
@@ -223,8 +224,12 @@ impl RingRecorder {
             let used = used.unwrap_or_default();
             let ring = network.of_kind::<kinds::Ring>();
             let state = ring.and_then(|ring| ring.link_state(link.station, link.ringlet));
-            let row = station_row(period, &used, state, self.rate_bps);
-            recording.stations.push(&link.name, row);
+            let row = StationPeriod {
+                used: &used,
+                state,
+                link_rate: self.rate,
+            };
+            recording.add(&link.name, period, &row);
             for (sum, more) in link
                 .delays
                 .iter_mut()
@@ -236,26 +241,29 @@ impl RingRecorder {
                 }
             }
         }
-        if self.seconds.ends(period.end_s, is_last) {
-            self.push_delays(period.end_s, recording);
+        if self.seconds.ends(period, is_last) {
+            self.push_delays(period, recording);
         }
         self.push_fairness(network, period, delivered, recording);
     }
 
-    fn push_delays(&mut self, end_s: f64, recording: &mut Recording) {
+    fn push_delays(&mut self, period: &Period, recording: &mut Recording) {
         for link in &mut self.links {
-            let mut rows: BTreeMap<u64, [f64; 3]> = BTreeMap::new();
+            let mut rows: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
             for (kind, delays) in link.delays.iter_mut().enumerate() {
                 for (up_to_ns, count) in waits::bars(delays) {
-                    rows.entry(up_to_ns).or_default()[kind] += count as f64;
+                    rows.entry(up_to_ns).or_default()[kind] += count;
                 }
                 delays.reset();
             }
-            for (up_to_ns, [hol, access, crossing]) in rows {
-                let up_to_ms = up_to_ns as f64 / NS_PER_MS;
-                recording
-                    .delays
-                    .push(&link.name, [end_s, up_to_ms, hol, access, crossing]);
+            for (up_to_ns, [head_of_line, access, crossing]) in rows {
+                let row = Waited {
+                    up_to: Duration::from_ns(up_to_ns),
+                    head_of_line,
+                    access,
+                    crossing,
+                };
+                recording.add(&link.name, period, &row);
             }
         }
     }
@@ -264,7 +272,7 @@ impl RingRecorder {
     /// play each had begun before it and goes on behind it.
     fn push_fairness(&mut self, network: &World, period: &Period, delivered: &[(u64, u64)], recording: &mut Recording) {
         let now_ns = network.now().ns();
-        let start_ns = now_ns - (period.seconds * 1e9) as u64;
+        let start_ns = now_ns - period.length.ns();
         let mut bytes = vec![0; self.shares.pairs.len()];
         let mut is_known = self.shares.is_known && whole_since(network).is_some_and(|since_ns| since_ns <= start_ns);
         if let Some(others) = &mut self.others {
@@ -283,16 +291,12 @@ impl RingRecorder {
         }
         let wanted = self.shares.wanted_over(start_ns, now_ns);
         for ((pair, bytes), wanted) in self.shares.pairs.iter().zip(bytes).zip(wanted) {
-            let rate = bytes as f64 * 8.0 / period.seconds;
-            recording.fairness.push(
-                &pair.name,
-                [
-                    period.end_s,
-                    rate / 1e3,
-                    wanted / 1e3,
-                    self.shares.links_of(pair) as f64,
-                ],
-            );
+            let row = PairPeriod {
+                rate_bps: bytes as f64 * 8.0 / period.seconds(),
+                fair_bps: wanted,
+                links: self.shares.links_of(pair),
+            };
+            recording.add(&pair.name, period, &row);
         }
     }
 }
@@ -321,48 +325,97 @@ pub(crate) fn pair_names(scenario: &Scenario, ring: &Ring) -> Vec<String> {
     names
 }
 
-/// In the order of [`crate::record::STATION_COLUMNS`].
-fn station_row(period: &Period, used: &RingLinkUse, state: Option<RingLinkState>, rate_bps: u64) -> [f64; 30] {
-    let kbps = |bytes: Bytes| bytes.get() as f64 * 8.0 / 1e3 / period.seconds;
-    // As P4 has it, byte/s; without limit as fast as the link.
-    let of_p4 = |rate: Option<u32>| {
-        let rate_bps = rate.map_or(rate_bps, |rate| (8 * u64::from(rate)).min(rate_bps));
+/// A link of a ring in a period, and the state of its station at the end.
+pub(crate) struct StationPeriod<'a> {
+    used: &'a RingLinkUse,
+    state: Option<RingLinkState>,
+    link_rate: Rate,
+}
+
+impl StationPeriod<'_> {
+    /// Packets with a head-of-line delay below 1 ms.
+    fn hol_within_ms(&self) -> u64 {
+        let within = waits::bars(&self.used.hol_delays).take_while(|(up_to_ns, _)| (*up_to_ns as f64) < NS_PER_MS);
+        within.map(|(_, count)| count).sum()
+    }
+
+    fn span(&self) -> f64 {
+        let congested = self.state.filter(|state| state.phase == RingPhase::Congested);
+        congested.map_or(0.0, |state| f64::from(state.active_stations))
+    }
+
+    fn carried_kbps(&self, period: &Period) -> f64 {
+        period.kbps(self.used.added_bytes + self.used.transit_bytes)
+    }
+
+    fn estimate_kbps(&self) -> f64 {
+        self.state.map_or(0.0, |state| state.link_rate as f64 * 8.0 / 1e3)
+    }
+
+    /// A rate of P4, byte/s; without a limit that of the link.
+    fn kbps_of_p4(&self, of: fn(&RingLinkState) -> u32) -> f64 {
+        let link_bps = self.link_rate.bps();
+        let rate_bps = self
+            .state
+            .map_or(link_bps, |state| (8 * u64::from(of(&state))).min(link_bps));
         rate_bps as f64 / 1e3
-    };
-    let within = waits::bars(&used.hol_delays).take_while(|(up_to_ns, _)| (*up_to_ns as f64) < NS_PER_MS);
-    let congested = state.filter(|state| state.phase == RingPhase::Congested);
-    let estimate_kbps = state.map_or(0.0, |state| state.link_rate as f64 * 8.0 / 1e3);
-    let carried_kbps = kbps(used.added_bytes + used.transit_bytes);
-    [
-        period.end_s,
-        used.busy.seconds() / period.seconds,
-        kbps(used.added_bytes),
-        kbps(used.transit_bytes),
-        used.message_packets as f64,
-        kbps(used.message_bytes),
-        used.offered_packets as f64,
-        kbps(used.accepted_bytes),
-        used.added_packets as f64,
-        within.map(|(_, count)| count).sum::<u64>() as f64,
-        waits::mean(&used.hol_delays) / NS_PER_MS,
-        used.hol_delays.max() as f64 / NS_PER_MS,
-        waits::mean(&used.access_delays) / NS_PER_MS,
-        used.access_delays.max() as f64 / NS_PER_MS,
-        waits::mean(&used.crossings) / NS_PER_MS,
-        used.crossings.len() as f64,
-        used.longest_transit.ns() as f64 / 1e3,
-        used.buffered_bytes.get() as f64,
-        used.most_buffered_bytes.get() as f64,
-        used.dropped_packets as f64,
-        used.dropped_transit_packets as f64,
-        mean(used.congested.ns() as f64, (period.seconds * 1e9) as u64),
-        used.onsets as f64,
-        used.timer_onsets as f64,
-        congested.map_or(0.0, |state| f64::from(state.active_stations)),
-        carried_kbps,
-        estimate_kbps,
-        (estimate_kbps - carried_kbps).abs(),
-        of_p4(state.map(|state| state.told_rate)),
-        of_p4(state.map(|state| state.least_limit)),
-    ]
+    }
+}
+
+table! {
+    /// Stations of a ring; a row per station, ringlet (`STATION/RINGLET`) and period. Rates and bytes are those on the ring.
+    Stations by station shown as links = |p, s: StationPeriod<'_>| {
+        utilization "fraction of the period in which the outgoing link was busy" show(series, line)
+            = s.used.busy.seconds() / p.seconds();
+        added_kbps "add traffic: rate of the station's hosts on the link" [kb/s] show(series as added_bps * 1e3, whole)
+            = p.kbps(s.used.added_bytes);
+        transit_kbps "transit traffic: rate of other stations on the link" [kb/s] = p.kbps(s.used.transit_bytes);
+        messages "messages sent" = s.used.message_packets as f64;
+        message_kbps "rate of these messages" [kb/s] = p.kbps(s.used.message_bytes);
+        offered_packets "packets offered by the station's hosts, including lost ones" = s.used.offered_packets as f64;
+        accepted_kbps "rate of the offered packets that were not lost" [kb/s] = p.kbps(s.used.accepted_bytes);
+        added_packets "packets added to the link" = s.used.added_packets as f64;
+        hol_within_ms "of these, packets with a head-of-line delay below 1 ms" = s.hol_within_ms() as f64;
+        hol_ms "mean head-of-line delay" [ms] = waits::mean(&s.used.hol_delays) / NS_PER_MS;
+        longest_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
+        access_ms "mean waiting time in the station" [ms] = waits::mean(&s.used.access_delays) / NS_PER_MS;
+        longest_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
+        crossing_ms
+            "mean ring delay, from arrival at the station to the last bit at the destination; both ringlets in the rows of ringlet 0" [ms]
+            = waits::mean(&s.used.crossings) / NS_PER_MS;
+        delivered_packets "packets in this mean" = s.used.crossings.len() as f64;
+        longest_transit_us "maximum waiting time of a transit packet for the link" [us] = s.used.longest_transit.ns() as f64 / 1e3;
+        queue_bytes "bytes waiting to be added at the end of the period" [bytes] show(series, whole, line)
+            = s.used.buffered_bytes.get() as f64;
+        most_queue_bytes "maximum of these bytes" [bytes] = s.used.most_buffered_bytes.get() as f64;
+        dropped_packets "packets dropped by the line card" show(series, whole) = s.used.dropped_packets as f64;
+        dropped_transit_packets "of these, transit packets" = s.used.dropped_transit_packets as f64;
+        congested "fraction of the intervals in which the station was head of a congestion domain"
+            = mean(s.used.congested.ns() as f64, p.length.ns());
+        onsets "times it became head" = s.used.onsets as f64;
+        timer_onsets "of these, because a packet waited longer than the timer" = s.used.timer_onsets as f64;
+        span "active stations in its congestion domain at the end of the period; 0 without congestion"
+            show(series as active_stations, whole) = s.span();
+        carried_kbps "link throughput without messages" [kb/s] = s.carried_kbps(p);
+        estimate_kbps "estimate of the link throughput at the end of the period" [kb/s] = s.estimate_kbps();
+        estimate_off_kbps "error of that estimate" [kb/s] = (s.estimate_kbps() - s.carried_kbps(p)).abs();
+        told_kbps "advertised rate of the station as head, per weight; at most the link rate" [kb/s]
+            = s.kbps_of_p4(|state| state.told_rate);
+        limit_kbps "lowest add rate allowed to the station, per weight; at most the link rate" [kb/s]
+            show(series as limit_bps * 1e3, whole) = s.kbps_of_p4(|state| state.least_limit);
+    }
+}
+
+/// Convergence of a ring after the start of a flow.
+pub(crate) struct Reaction {
+    settled: Duration,
+}
+
+table! {
+    /// Convergence of a ring of which no span fails; a row per time at which flows start, named after the first of them.
+    Reactions by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
+        settled_ms
+            "time until the add rates of all stations on the most loaded link are within 10 % of their fair rates; if never, the observation time of 2 s" [ms]
+            = r.settled.milliseconds();
+    }
 }

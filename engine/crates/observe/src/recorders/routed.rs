@@ -3,21 +3,21 @@
 
 use slotwise_fabric::{FifoUse, FlowUse, OrderUse, SessionUse, World, kinds};
 use slotwise_scenario::{FlowGroup, Scenario};
-use slotwise_units::{Bytes, Instant};
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 use super::after::AfterFault;
-use super::gtp;
+use super::gtp::GtpPeriod;
 use super::ops::OpsRecorder;
 use super::ring::RingRecorder;
-use super::sharing::{SessionPeriod, Sharing};
-use crate::record::{Recording, deviation, mean};
+use super::sharing::{SessionRates, Sharing};
+use crate::record::{Period, Recording, deviation, mean, table};
 
 const NS_PER_MS: u64 = 1_000_000;
 
 /// A link: its name and first rate.
 struct Link {
     name: String,
-    rate_bps: u64,
+    first_rate: Rate,
 }
 
 /// A flow, and what it did since the start.
@@ -54,7 +54,7 @@ impl RoutedRecorder {
     pub fn new(scenario: &Scenario, network: &World) -> RoutedRecorder {
         let links = scenario.routed.links.iter().map(|link| Link {
             name: link.name.clone(),
-            rate_bps: link.rate.bps(),
+            first_rate: link.rate,
         });
         let flows = network.routed_flows().iter().map(|flow| FlowTotals {
             name: flow.name.clone(),
@@ -142,14 +142,17 @@ impl RoutedRecorder {
     fn end_period(&mut self, network: &mut World) {
         let end_ms = self.now_ms(network);
         let period = Period {
-            end_s: end_ms as f64 / 1e3,
-            seconds: (end_ms - self.at_ms) as f64 / 1e3,
+            end: Duration::from_ms(end_ms),
+            length: Duration::from_ms(end_ms - self.at_ms),
         };
         self.at_ms = end_ms;
         if let Some(mut routers) = network.of_kind_mut::<kinds::Routed>() {
             for (index, link) in self.links.iter().enumerate() {
-                let row = link_row(&period, &routers.take_link_use(index), link.rate_bps);
-                self.recording.links.push(&link.name, row);
+                let row = LinkPeriod {
+                    used: &routers.take_link_use(index),
+                    first_rate: link.first_rate,
+                };
+                self.recording.add(&link.name, &period, &row);
             }
         }
         let mut delivered = Vec::with_capacity(self.flows.len());
@@ -161,18 +164,29 @@ impl RoutedRecorder {
                 let mean_ms = used.delay_sum.milliseconds() / used.packets as f64;
                 flow.period_delay_ms = (mean_ms, used.delay_max.milliseconds());
             }
-            let row = flow_row(&period, &used, self.packet_bytes, flow.period_delay_ms);
-            self.recording.flows.push(&flow.name, row);
+            let row = FlowPeriod {
+                window: used.window,
+                segment: used.mss,
+                rtt: used.srtt,
+                packet: Bytes::new(self.packet_bytes.into()),
+                goodput_kbps: period.kbps(used.delivered_bytes),
+                delay_ms: flow.period_delay_ms,
+                retransmissions: used.retransmissions,
+                timeouts: used.timeouts,
+            };
+            self.recording.add(&flow.name, &period, &row);
             if let Some(order) = network.take_order_use(index) {
-                self.recording.order.push(&flow.name, order_row(&period, &order));
+                self.recording.add(&flow.name, &period, &OrderPeriod(order));
             }
             let session = network.session_use(index);
             sessions.push(session.map(|session| (flow.session, session)));
             if let Some(session) = session {
-                self.recording.gtp.push(
-                    &flow.name,
-                    gtp::row(&period, &flow.session, &session, self.packet_bytes),
-                );
+                let row = GtpPeriod {
+                    before: &flow.session,
+                    after: &session,
+                    packet_bytes: self.packet_bytes,
+                };
+                self.recording.add(&flow.name, &period, &row);
                 flow.session = session;
             }
             let before = flow.used;
@@ -197,7 +211,7 @@ impl RoutedRecorder {
     }
 
     /// What each session of GTP did in the last period, where it is known what it should have.
-    pub fn last_sessions(&self) -> impl Iterator<Item = SessionPeriod<'_>> {
+    pub fn last_sessions(&self) -> impl Iterator<Item = SessionRates<'_>> {
         self.sharing.iter().flat_map(Sharing::last)
     }
 
@@ -245,79 +259,123 @@ pub(crate) fn flow_names(scenario: &Scenario) -> Vec<String> {
     scenario.routed.flows.iter().flat_map(names).collect()
 }
 
-pub(crate) struct Period {
-    pub(crate) end_s: f64,
-    pub(crate) seconds: f64,
+/// A link in a period, and its rate at the start of the run.
+pub(crate) struct LinkPeriod<'a> {
+    pub used: &'a FifoUse,
+    pub first_rate: Rate,
 }
 
-/// In the order of [`crate::record::LINK_COLUMNS`].
-pub(crate) fn link_row(period: &Period, used: &FifoUse, first_rate_bps: u64) -> [f64; 10] {
-    let sent_bits = used.sent_bytes.get() as f64 * 8.0;
-    [
-        period.end_s,
-        sent_bits * 1e9 / used.capacity.nanobits() as f64,
-        sent_bits / period.seconds / first_rate_bps as f64,
-        used.queue_packets as f64,
-        used.queue_bytes.get() as f64,
-        used.waited.seconds() / period.seconds,
-        used.most_packets as f64,
-        mean(used.waited.milliseconds(), used.taken_packets),
-        used.arrived_packets as f64,
-        used.dropped_packets as f64,
-    ]
+impl LinkPeriod<'_> {
+    fn sent_bits(&self) -> f64 {
+        self.used.sent_bytes.get() as f64 * 8.0
+    }
 }
 
-/// In the order of [`crate::record::FLOW_COLUMNS`].
-fn flow_row(period: &Period, used: &FlowUse, packet_bytes: u32, (delay_ms, longest_ms): (f64, f64)) -> [f64; 9] {
-    let window_packets = mean(used.window.get() as f64, used.mss.get());
-    [
-        period.end_s,
-        window_packets,
-        used.srtt.milliseconds(),
-        // byte/ns = 1e6 kbyte/s.
-        mean(window_packets * f64::from(packet_bytes) * 1e6, used.srtt.ns()),
-        used.delivered_bytes.get() as f64 * 8.0 / 1e3 / period.seconds,
-        delay_ms,
-        longest_ms,
-        used.retransmissions as f64,
-        used.timeouts as f64,
-    ]
+table! {
+    /// Links between routers, and wavelengths for probes of a mesh of optical packet switches (`FROM-TO/probes`); a row per link and period.
+    Links by link = |p, l: LinkPeriod<'_>| {
+        utilization "IP bits of packets that began transmission, divided by the bits that the link rate allows in the period"
+            show(series, line) = l.sent_bits() * 1e9 / l.used.capacity.nanobits() as f64;
+        rated_utilization "the same, relative to the rate at the start of the run"
+            = l.sent_bits() / p.seconds() / l.first_rate.bps() as f64;
+        queue_packets "packets waiting at the end of the period" = l.used.queue_packets as f64;
+        queue_bytes "IP bytes waiting at the end of the period" [bytes] show(series, whole, line)
+            = l.used.queue_bytes.get() as f64;
+        mean_queue_packets "mean packets waiting: total waiting time of the arrivals divided by the period (Little's law)"
+            = l.used.waited.seconds() / p.seconds();
+        most_queue_packets "maximum packets waiting" = l.used.most_packets as f64;
+        wait_ms "mean waiting time of the packets queued" [ms] = mean(l.used.waited.milliseconds(), l.used.taken_packets);
+        arrived_packets "packets that arrived" = l.used.arrived_packets as f64;
+        dropped_packets
+            "packets dropped: buffer full, link down on arrival, or link or router failed while they waited (not random losses of the link)"
+            show(series, whole) = l.used.dropped_packets as f64;
+    }
 }
 
-/// In the order of [`crate::record::ORDER_COLUMNS`].
-fn order_row(period: &Period, order: &OrderUse) -> [f64; 27] {
-    let mean_ns = mean(order.delay_sum.ns() as f64, order.packets);
-    let deviation_ns = deviation(order.packets, order.delay_sum.ns(), order.delay_squares_ns2);
-    let (least_gap, most_gap) = order.gap.unwrap_or_default();
-    [
-        period.end_s,
-        order.packets as f64,
-        mean_ns / 1e6,
-        deviation_ns / 1e6,
-        order.reordered as f64,
-        order.reordered_1 as f64,
-        order.reordered_3 as f64,
-        mean(order.extent_sum as f64, order.reordered),
-        order.extent_max as f64,
-        order.sent as f64,
-        order.retransmissions as f64,
-        order.needless_retransmissions as f64,
-        order.fast_retransmits as f64,
-        order.needless_fast_retransmits as f64,
-        order.timeouts as f64,
-        order.delivered_bytes.get() as f64 * 8.0 / 1e3 / period.seconds,
-        order.acknowledgments as f64,
-        order.bunched_acknowledgments as f64,
-        least_gap.ns() as f64 / 1e3,
-        most_gap.ns() as f64 / 1e3,
-        order.losses as f64,
-        order.window_before_losses.get() as f64,
-        order.trains.deflected as f64,
-        order.trains.lost as f64,
-        order.trains.timed_out as f64,
-        order.trains.lost_long as f64,
-        order.trains.timed_out_long as f64,
-    ]
+/// A flow in a period, or all streams of a flow of a phase.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowPeriod {
+    pub window: Bytes,
+    pub segment: Bytes,
+    pub rtt: Duration,
+    /// Size of a full IP packet.
+    pub packet: Bytes,
+    pub goodput_kbps: f64,
+    /// Mean and maximum delay; without packets those of the period before.
+    pub delay_ms: (f64, f64),
+    pub retransmissions: u64,
+    pub timeouts: u64,
+}
+
+impl FlowPeriod {
+    fn window_packets(&self) -> f64 {
+        mean(self.window.get() as f64, self.segment.get())
+    }
+}
+
+table! {
+    /// Flows; a row per flow and period. Over the whole run they are named `GROUP.i`, in a phase of a star `PHASE.ENTRY.FROM-TO`:
+    /// all streams of the flow together, for UDP goodput and delays only.
+    Flows by flow = |p, f: FlowPeriod| {
+        window_packets "congestion window at the end of the period, full segments" show(series) = f.window_packets();
+        rtt_ms "smoothed round-trip time at the end of the period" [ms] show(series) = f.rtt.milliseconds();
+        rate_kbyte_s "window divided by round-trip time (sending rate of the thesis), IP bytes" [kB/s] show(series)
+            // byte/ns = 1e6 kbyte/s.
+            = mean(f.window_packets() * f.packet.get() as f64 * 1e6, f.rtt.ns());
+        goodput_kbps "in-order payload received" [kb/s] show(series, line) = f.goodput_kbps;
+        delay_ms "mean end-to-end delay of the packets received; without packets, the value of the previous period" [ms] show(series)
+            = f.delay_ms.0;
+        longest_delay_ms "maximum end-to-end delay; same rule" [ms] = f.delay_ms.1;
+        retransmissions "retransmissions since the start" show(series) = f.retransmissions as f64;
+        timeouts "retransmission timeouts since the start" = f.timeouts as f64;
+    }
+}
+
+/// Order of the packets of a flow in a period.
+pub(crate) struct OrderPeriod(OrderUse);
+
+table! {
+    /// Packets of flows with `packet_stats: true`; a row per flow and period. Orders are those in which packets with data were sent and
+    /// arrived (RFC 4737).
+    Order by flow = |p, o: OrderPeriod| {
+        packets "data packets received" = o.0.packets as f64;
+        delay_ms "mean of the end-to-end delay" [ms] = mean(o.0.delay_sum.ns() as f64, o.0.packets) / 1e6;
+        delay_deviation_ms "standard deviation of the end-to-end delay" [ms]
+            = deviation(o.0.packets, o.0.delay_sum.ns(), o.0.delay_squares_ns2) / 1e6;
+        reordered "of these, packets received after one sent later" = o.0.reordered as f64;
+        reordered_1 "1-reordered packets (n-reordering, RFC 4737)" = o.0.reordered_1 as f64;
+        reordered_3 "3-reordered packets" = o.0.reordered_3 as f64;
+        mean_extent "mean reordering extent, packets" = mean(o.0.extent_sum as f64, o.0.reordered);
+        most_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
+        sent "data segments or datagrams sent, including retransmissions" = o.0.sent as f64;
+        retransmissions "retransmissions" = o.0.retransmissions as f64;
+        needless_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
+            = o.0.needless_retransmissions as f64;
+        fast_retransmits "fast recoveries" = o.0.fast_retransmits as f64;
+        needless_fast_retransmits "of these, recoveries whose first retransmission was spurious"
+            = o.0.needless_fast_retransmits as f64;
+        timeouts "retransmission timeouts" = o.0.timeouts as f64;
+        goodput_kbps "in-order payload received for the first time; for UDP, all payload" [kb/s]
+            = p.kbps(o.0.delivered_bytes);
+        acknowledgments "pure acknowledgments received by the sender" = o.0.acknowledgments as f64;
+        bunched_acknowledgments "of these, acknowledgments within 24 us of the previous one (ACK compression)"
+            = o.0.bunched_acknowledgments as f64;
+        least_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
+            = o.0.gap.unwrap_or_default().0.ns() as f64 / 1e3;
+        most_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
+        losses "loss episodes: recoveries or timeouts after all data in flight at the previous one was acknowledged"
+            = o.0.losses as f64;
+        windows_before_losses_bytes "sum of the congestion windows just before these episodes" [bytes]
+            = o.0.window_before_losses.get() as f64;
+        deflected_trains "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
+        lost_trains "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
+            = o.0.trains.lost as f64;
+        timed_out_trains
+            "lost bursts, also of earlier periods, whose segments were all acknowledged in this period after a timeout that followed the loss"
+            = o.0.trains.timed_out as f64;
+        lost_long_trains "of the lost bursts, those with at least three of its segments" = o.0.trains.lost_long as f64;
+        timed_out_long_trains "of those with a timeout, the same" = o.0.trains.timed_out_long as f64;
+    }
 }
 
 #[cfg(test)]
@@ -325,14 +383,9 @@ mod tests {
     use slotwise_fabric::{FlowTrains, HostMode, WorldOptions};
 
     use super::*;
-    use crate::record::ORDER_COLUMNS;
 
     #[test]
     fn what_became_of_a_flow_s_trains_is_in_the_columns_that_say_so() {
-        let period = Period {
-            end_s: 1.0,
-            seconds: 1.0,
-        };
         let order = OrderUse {
             losses: 6,
             trains: FlowTrains {
@@ -344,7 +397,12 @@ mod tests {
             },
             ..OrderUse::default()
         };
-        let row = order_row(&period, &order);
+        let mut recording = Recording::default();
+        let period = Period {
+            end: Duration::from_s(1),
+            length: Duration::from_s(1),
+        };
+        recording.add("f.0", &period, &OrderPeriod(order));
         for (name, number) in [
             ("losses", 6.0),
             ("deflected_trains", 1.0),
@@ -353,8 +411,7 @@ mod tests {
             ("lost_long_trains", 3.0),
             ("timed_out_long_trains", 2.0),
         ] {
-            let column = ORDER_COLUMNS.iter().position(|column| column.name == name);
-            assert_eq!(row[column.expect("it is one")], number, "{name}");
+            assert_eq!(recording.order.numbers_of(name), [number], "{name}");
         }
     }
 
@@ -402,9 +459,8 @@ mod tests {
         // Half a ring of nine.
         assert_eq!(table.names.len(), 2 * 16);
         assert_eq!(table.names[..2], ["node0/0", "node1/1"]);
-        let column = |name: &str| &table.numbers[table.column(name).unwrap()];
-        assert_eq!(column("time_s")[16], 0.02);
-        assert_eq!(column("limit_kbps")[0], 150_000.0, "there is no limit");
-        assert_eq!(column("added_packets").iter().sum::<f64>(), 0.0);
+        assert_eq!(table.numbers_of("time_s")[16], 0.02);
+        assert_eq!(table.numbers_of("limit_kbps")[0], 150_000.0, "there is no limit");
+        assert_eq!(table.numbers_of("added_packets").iter().sum::<f64>(), 0.0);
     }
 }

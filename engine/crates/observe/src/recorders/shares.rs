@@ -8,6 +8,7 @@ use slotwise_rias::{Flow, Ring as Ringlet};
 use slotwise_scenario::{Device, FlowGroup, RING_OVERHEAD, Ring, Scenario, Source};
 use slotwise_units::Instant;
 
+use crate::record::table;
 use crate::stats::jain;
 
 /// Headers of IP and UDP, and of IP and TCP.
@@ -83,6 +84,27 @@ impl Fairness {
             distance: slotwise_rias::distance(rates, wanted),
             jain: jain(&parts),
         })
+    }
+}
+
+/// A pair of stations or edges in a period.
+pub(crate) struct PairPeriod {
+    pub rate_bps: f64,
+    pub fair_bps: f64,
+    /// Links, or outputs of switches, on the path.
+    pub links: usize,
+}
+
+table! {
+    /// Rates of pairs of stations or edges against a reference; a row per pair, `FROM-TO`, and period.
+    /// Rings with UDP or endless flows have RIAS of `threshold` of the links (`engine/crates/rias`), in periods in which all links were up
+    /// and all stations ran. Meshes with such flows and no class by DSCP have, in virtual time, max-min rates over primary next hops
+    /// (`engine/crates/lambda`). Rates are those on the ring, in a mesh those of IP packets.
+    Fairness by pair = |p, pair: PairPeriod| {
+        rate_kbps "delivered rate of all flows from one station or edge to another" [kb/s] = pair.rate_bps / 1e3;
+        fair_kbps "fair rate (ring: RIAS, mesh: max-min) with demand-limited sources at their sending rate" [kb/s]
+            = pair.fair_bps / 1e3;
+        links "links on the path; in a mesh, switch outputs" = pair.links as f64;
     }
 }
 

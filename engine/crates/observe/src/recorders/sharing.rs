@@ -10,8 +10,7 @@ use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Changed, Device, FlowGroup, Metric, Party, RoutedLink, Scenario, Source};
 use slotwise_units::Rate;
 
-use super::routed::Period;
-use crate::record::Recording;
+use crate::record::{NetworkPeriod, Period, Recording, SessionPeriod};
 
 /// The sessions of a network, and what they share.
 pub(crate) struct Sharing {
@@ -50,7 +49,7 @@ struct Asked {
 
 /// A session in one period.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SessionPeriod<'a> {
+pub struct SessionRates<'a> {
     /// Its name.
     pub name: &'a str,
     /// IP bits that its source sent, b/s.
@@ -132,7 +131,7 @@ impl Sharing {
             let used = used.get(session.flow).copied().flatten();
             let bytes = |of: SessionUse| of.source.packet_bytes.get() as f64;
             *rate_bps = used.map_or(0.0, |(before, after)| {
-                (bytes(after) - bytes(before)) * 8.0 / period.seconds
+                (bytes(after) - bytes(before)) * 8.0 / period.seconds()
             });
             // What ends at the very end is of the next period.
             let ends_now = session.is_there && session.stop_ms == Some(end_ms);
@@ -147,47 +146,41 @@ impl Sharing {
             .iter()
             .map(|session| (session.ends[0], self.capacities[session.ends[0]]))
             .collect();
-        let by = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let off = self.rates_bps.iter().zip(&self.fair_bps);
         let off: Vec<f64> = off.map(|(rate, fair)| (rate - fair).abs()).collect();
         let norm = |numbers: &[f64]| numbers.iter().map(|number| number * number).sum::<f64>().sqrt() / most_bps;
         let (distance, from_zero) = (norm(&off), norm(&self.fair_bps));
         let (rate, fair): (f64, f64) = (self.rates_bps.iter().sum(), self.fair_bps.iter().sum());
-        let row = [
-            period.end_s,
+        let row = NetworkPeriod {
             distance,
             from_zero,
-            by(distance, from_zero),
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            rate / 1e6,
-            fair / 1e6,
-            by(rate, sources.values().sum()),
-            off.iter().copied().fold(0.0, f64::max) / most_bps,
-        ];
-        recording.distances.push(&self.name, row);
+            rate,
+            fair,
+            capacity: sources.values().sum(),
+            worst: off.iter().copied().fold(0.0, f64::max) / most_bps,
+            per_mbps: 1e6,
+            ..NetworkPeriod::default()
+        };
+        recording.add(&self.name, period, &row);
         for (index, session) in self.sessions.iter().enumerate().filter(|(index, _)| whole[*index]) {
             let (rate, fair) = (self.rates_bps[index], self.fair_bps[index]);
             let capacity = self.capacities[session.ends[0]];
-            let row = [
-                period.end_s,
-                rate / 1e6,
-                fair / 1e6,
-                by(rate, fair),
-                rate / capacity,
-                rate / session.demand_bps.unwrap_or(capacity),
-            ];
-            recording.sessions.push(&session.name, row);
+            let row = SessionPeriod {
+                rate,
+                fair,
+                capacity,
+                demand: session.demand_bps.unwrap_or(capacity),
+                per_mbps: 1e6,
+            };
+            recording.add(&session.name, period, &row);
         }
     }
 
     /// What each session did in the last period.
-    pub(crate) fn last(&self) -> impl Iterator<Item = SessionPeriod<'_>> {
+    pub(crate) fn last(&self) -> impl Iterator<Item = SessionRates<'_>> {
         let numbers = self.rates_bps.iter().zip(&self.fair_bps);
         let sessions = self.sessions.iter().zip(numbers);
-        sessions.map(|(session, (&rate_bps, &fair_bps))| SessionPeriod {
+        sessions.map(|(session, (&rate_bps, &fair_bps))| SessionRates {
             name: &session.name,
             rate_bps,
             fair_bps,

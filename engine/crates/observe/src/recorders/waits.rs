@@ -3,9 +3,32 @@
 //! most of the work where waits are long and alike.
 
 use hdrhistogram::Histogram;
+use slotwise_units::Duration;
+
+use crate::record::{Period, table};
 
 /// Of waits a row is over this time, or what is left of the run.
 const OVER_S: f64 = 1.0;
+
+/// Packets with one waiting time.
+pub(crate) struct Waited {
+    pub up_to: Duration,
+    pub head_of_line: u64,
+    pub access: u64,
+    pub crossing: u64,
+}
+
+table! {
+    /// Waiting times at stations of a ring: a row per station, `STATION/RINGLET`, waiting time and second, and at edges with macroflows of a mesh of
+    /// optical packet switches: a row per edge, waiting time and second with `access_packets` alone.
+    Delays by station at "end of the period (1 s, or the rest of the run), from the start of the first phase" = |p, w: Waited| {
+        up_to_ms "waiting time, 1 % resolution" [ms] = w.up_to.milliseconds();
+        hol_packets "packets with this head-of-line delay" = w.head_of_line as f64;
+        access_packets
+            "packets with this waiting time in the station; at an edge, bursts paced by their macroflow for this time" = w.access as f64;
+        crossing_packets "packets with this ring delay; both ringlets in the rows of ringlet 0" = w.crossing as f64;
+    }
+}
 
 /// Times over which waits are counted.
 #[derive(Default)]
@@ -15,7 +38,8 @@ pub(crate) struct Seconds {
 
 impl Seconds {
     /// Whether one ends with a period.
-    pub(crate) fn ends(&mut self, period_end_s: f64, is_last: bool) -> bool {
+    pub(crate) fn ends(&mut self, period: &Period, is_last: bool) -> bool {
+        let period_end_s = period.end.seconds();
         let ends = is_last || period_end_s - self.since_s >= OVER_S - 1e-9;
         if ends {
             self.since_s = period_end_s;
@@ -62,7 +86,11 @@ mod tests {
             (2.2, false),
             (2.3, true),
         ];
-        let ends = ends.map(|(end_s, is_last)| seconds.ends(end_s, is_last));
+        let period = |end_s: f64| Period {
+            end: Duration::from_ns((end_s * 1e9) as u64),
+            ..Period::default()
+        };
+        let ends = ends.map(|(end_s, is_last)| seconds.ends(&period(end_s), is_last));
         assert_eq!(ends, [false, false, true, false, true, true]);
     }
 

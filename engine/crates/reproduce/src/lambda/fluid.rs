@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_yaml_ng::{Mapping, Value};
 use slotwise_lambda::fluid::{Fluid, FluidOptions, Samples, Ties};
 use slotwise_lambda::{LambdaError, Rule, Steps};
-use slotwise_observe::record::{Recording, Table};
+use slotwise_observe::record::{NetworkPeriod, Period, Recording, SessionPeriod, Table};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;
 
@@ -228,32 +228,29 @@ impl Cases {
         let places: BTreeMap<String, usize> = (0..built.sessions.len())
             .map(|place| (twin::session_name(place), place + 1))
             .collect();
-        let own_scale = |table: &Table, row: usize| -> Vec<f64> {
-            let columns = table.columns.iter().zip(&table.numbers);
-            let number = columns.map(|(column, numbers)| match column.name {
-                "rate_mbps" | "fair_mbps" => numbers[row] / scale,
-                _ => numbers[row],
-            });
-            number.collect()
-        };
         for (row, session) in made.sessions.names.iter().enumerate().filter(|_| self.sessions) {
-            let numbers = own_scale(&made.sessions, row);
-            if let (Some(place), Ok(numbers)) = (places.get(session), <[f64; 6]>::try_from(numbers)) {
+            if let Some(place) = places.get(session) {
+                let numbers = row_of(&made.sessions, row, |column, number| match column {
+                    "rate_mbps" | "fair_mbps" => number / scale,
+                    _ => number,
+                });
                 recording.sessions.push(&format!("{name}/{place}"), numbers);
             }
         }
         for row in 0..made.distances.names.len() {
-            let Ok(mut numbers) = <[f64; 12]>::try_from(own_scale(&made.distances, row)) else {
-                continue;
-            };
-            let [_, own, from_zero, ..] = numbers;
+            let [own, from_zero] = ["distance", "from_zero"].map(|column| made.distances.numbers_of(column)[row]);
             let of_bound = |bound: Option<&Vec<Distance>>| {
                 let other = bound.and_then(|bound| bound.get(row));
                 other
                     .filter(|_| from_zero > 0.0)
                     .map_or(0.0, |other| (own - other.own) / from_zero)
             };
-            (numbers[4], numbers[5]) = (of_bound(bounds.last()), -of_bound(bounds.first()));
+            let numbers = row_of(&made.distances, row, |column, number| match column {
+                "rate_mbps" | "fair_mbps" => number / scale,
+                "above_slow" => of_bound(bounds.last()),
+                "below_fast" => -of_bound(bounds.first()),
+                _ => number,
+            });
             recording.distances.push(name, numbers);
         }
         Ok(())
@@ -353,6 +350,12 @@ impl Cases {
     }
 }
 
+/// Returns a row with numbers that may be others.
+fn row_of(table: &Table, row: usize, number: impl Fn(&str, f64) -> f64) -> Vec<f64> {
+    let columns = table.columns().zip(&table.numbers);
+    columns.map(|(column, numbers)| number(column, numbers[row])).collect()
+}
+
 impl Watch {
     fn new(mut fluid: Fluid, built: &Built, period: Duration, window: usize) -> Watch {
         let mut sources: Vec<usize> = built.sessions.iter().map(|on| on.session.links[0]).collect();
@@ -403,7 +406,10 @@ impl Watch {
         let from = self.samples.fluid().now();
         let sample = self.samples.next()?;
         let load = self.load(sample.at - from);
-        let time_s = sample.at.since_start().seconds();
+        let at = Period {
+            end: sample.at.since_start(),
+            length: sample.at - from,
+        };
         let by = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let own = Distance {
             own: sample.distance() / self.most_mbps,
@@ -416,38 +422,34 @@ impl Watch {
             .iter()
             .zip(&sample.fair)
             .map(|(rate, fair)| (rate - fair).abs());
-        let row = [
-            time_s,
-            own.own,
-            own.from_zero,
-            by(own.own, own.from_zero),
-            beyond(slow),
-            -beyond(fast),
+        let row = NetworkPeriod {
+            distance: own.own,
+            from_zero: own.from_zero,
+            above_slow: beyond(slow),
+            below_fast: -beyond(fast),
             load,
-            self.samples.fluid().take_most_granted(),
+            granted: self.samples.fluid().take_most_granted(),
             rate,
             fair,
-            by(rate, self.sources_mbps),
-            off.fold(0.0, f64::max) / self.most_mbps,
-        ];
-        recording.distances.push(name, row);
+            capacity: self.sources_mbps,
+            worst: off.fold(0.0, f64::max) / self.most_mbps,
+            per_mbps: 1.0,
+        };
+        recording.add(name, &at, &row);
         for session in 0..sample.rates.len() {
             let is_there = self.samples.fluid().is_there(session);
             let was_there = std::mem::replace(&mut self.was_there[session], is_there);
             if !(has_sessions && is_there && was_there) {
                 continue;
             }
-            let (rate, fair) = (sample.rates[session], sample.fair[session]);
-            let wanted = self.samples.fluid().wanted(session);
-            let row = [
-                time_s,
-                rate,
-                fair,
-                by(rate, fair),
-                rate / self.of_source_mbps[session],
-                by(rate, wanted),
-            ];
-            recording.sessions.push(&format!("{name}/{}", session + 1), row);
+            let row = SessionPeriod {
+                rate: sample.rates[session],
+                fair: sample.fair[session],
+                capacity: self.of_source_mbps[session],
+                demand: self.samples.fluid().wanted(session),
+                per_mbps: 1.0,
+            };
+            recording.add(&format!("{name}/{}", session + 1), &at, &row);
         }
         Some(own)
     }

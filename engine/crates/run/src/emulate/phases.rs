@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use slotwise_observe::live::{LiveView, Snapshot};
-use slotwise_observe::parts::PeriodNow;
 use slotwise_observe::progress::Progress;
+use slotwise_observe::series::PeriodNow;
 use slotwise_units as units;
 
 use super::{Emulation, Running, VIEW_PERIOD};
