@@ -11,7 +11,9 @@ public abstract class Header {
     /** Returns the bytes on the wire; reserved bits are zero. */
     public abstract byte[] encode();
 
+    // Headers of two types are never equal, even of the same bytes.
     @Override
+    @SuppressWarnings("EqualsGetClass")
     public final boolean equals(Object o) {
         return o != null && o.getClass() == getClass() && Arrays.equals(encode(), ((Header) o).encode());
     }

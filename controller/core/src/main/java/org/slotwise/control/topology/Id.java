@@ -27,7 +27,9 @@ public abstract class Id<T extends Id<T>> implements Comparable<T> {
         return Long.compare(number, other.number());
     }
 
+    // Numbers of two types, such as an edge and a core, are never equal.
     @Override
+    @SuppressWarnings("EqualsGetClass")
     public final boolean equals(Object o) {
         return o != null && o.getClass() == getClass() && ((Id<?>) o).number == number;
     }
