@@ -110,6 +110,12 @@ pub(crate) struct Key {
 }
 
 impl Order {
+    /// True for the same event: a node has each count once.
+    #[inline]
+    pub(super) fn is_of_same_event(self, other: Order) -> bool {
+        self.by == other.by
+    }
+
     /// Between events: after all of a time.
     const BETWEEN: Order = Order {
         since: u64::MAX,
@@ -265,7 +271,7 @@ impl EventQueue {
 
     /// All that the event that was given out last scheduled is there: it can go.
     pub(crate) fn settle(&mut self) {
-        self.present.order = Order::BETWEEN;
+        self.present.order.since = Order::BETWEEN.since;
         if std::mem::take(&mut self.is_spent) {
             self.heap.pop();
         }

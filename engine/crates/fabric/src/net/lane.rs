@@ -105,7 +105,7 @@ impl Lane {
     /// What arrives by the event of this time and order; `None` if its time has changed since.
     pub(crate) fn arrive(&mut self, events: &mut EventQueue, at_ns: u64, order: Order) -> Option<Flying> {
         let head = self.in_flight.front()?;
-        if (head.at_ns, head.order) != (at_ns, order) {
+        if head.at_ns != at_ns || !head.order.is_of_same_event(order) {
             return None;
         }
         let head = self.in_flight.pop_front()?;
