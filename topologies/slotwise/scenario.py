@@ -192,7 +192,7 @@ def fibre_names(scenario: dict) -> list[str]:
     )
 
 
-PROBLEM = re.compile(r"(?:(line [0-9]+): )?(/\S*): (.+)")
+PROBLEM = re.compile(r"(?:(line [0-9]+(?: \([^)]*\))?): )?(/\S*): (.+)")
 """Problem in the engine's output, on a line after one with the file's name."""
 
 

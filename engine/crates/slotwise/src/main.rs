@@ -25,7 +25,6 @@ use slotwise_cli::notes::{note, printable, say};
 use slotwise_control::home::Home;
 use slotwise_observe::outputs;
 use slotwise_run::{emulate, netcfg, python, run, scenarios, simulate, view};
-use slotwise_scenario::Scenario;
 use slotwise_switch::switch::{CommandLine, Manner};
 use slotwise_switch::{card, linecard, portcard, stf, switch};
 use slotwise_transfer::{gtp, xfer};
@@ -191,12 +190,12 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             plain,
             target,
         } => {
-            let (loaded, text) = run::load_text(&scenario.path)?;
+            let (loaded, source) = run::load_source(&scenario.path)?;
             if let Some(file) = plain {
-                let plain = Scenario::plain(&text, run::name_of(&scenario.path)).map_err(|error| error.to_string())?;
+                let plain = source.plain().map_err(|error| error.to_string())?;
                 outputs::write_json(file, &serde_json::from_str::<serde_json::Value>(&plain)?)?;
             }
-            for found in loaded.scenario.notes(&text) {
+            for found in source.notes(&loaded.scenario) {
                 say!("warning: {}", printable(&found.to_string()));
             }
             if network.is_some() || netcfg.is_some() {

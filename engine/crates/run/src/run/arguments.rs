@@ -2,9 +2,6 @@
 //! What `emulate` and `simulate` are asked for, and what they leave.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +14,7 @@ use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
 use slotwise_observe::report::Report;
 use slotwise_observe::summary::line;
-use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
+use slotwise_scenario::{Scenario, ScenarioError, ScenarioFile};
 
 use crate::picture;
 use crate::scenarios::Located;
@@ -106,30 +103,23 @@ fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The scenario of a file, all of it checked, with files of schedulers taken as being beside it, and its text.
-pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), RunError> {
-    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut text = Vec::new();
-    let file = File::open(path).map_err(|error| at(&error))?;
-    file.take(MAX_FILE_BYTES as u64 + 1)
-        .read_to_end(&mut text)
-        .map_err(|error| at(&error))?;
-    let invalid = |error: ScenarioError| format!("{}:\n{}", path.display(), error.located(&text));
-    let scenario = Scenario::parse_named(&text, name_of(path)).map_err(invalid)?;
+/// Reads and checks a scenario file and those that it names; files of schedulers are beside it. Returns its source, too.
+pub fn load_source(path: &Path) -> Result<(Network, ScenarioFile), RunError> {
+    let invalid = |error: ScenarioError| format!("{}:\n{error}", path.display());
+    let source = ScenarioFile::open(path).map_err(|error| match error {
+        ScenarioError::Unreadable(reason) => reason,
+        error => invalid(error),
+    })?;
+    let scenario = source.scenario().map_err(invalid)?;
     let mut network = Network { scenario };
     let directory = std::path::absolute(path)?;
     for own in &mut network.scenario.schedulers {
         own.resolve(directory.parent().unwrap_or(Path::new("/")));
     }
     match own_schedulers::missing(&network.scenario.schedulers) {
-        missing if missing.is_empty() => Ok((network, text)),
-        missing => Err(invalid(ScenarioError::Invalid(missing)).into()),
+        missing if missing.is_empty() => Ok((network, source)),
+        missing => Err(invalid(source.located(ScenarioError::Invalid(missing))).into()),
     }
-}
-
-/// Name of a scenario whose file has none: that of the file.
-pub fn name_of(path: &Path) -> &str {
-    path.file_stem().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// Reads the port of a server on loopback.
@@ -148,7 +138,7 @@ impl RunArgs {
             )
             .into());
         }
-        let (mut network, _) = load_text(&self.scenario.path)?;
+        let (mut network, _) = load_source(&self.scenario.path)?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
                 return Err("--scheduler: this scenario has no star; expected a scenario with 'cores'".into());
