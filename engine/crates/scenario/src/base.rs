@@ -84,7 +84,7 @@ impl ScenarioFile {
                 line,
             });
             doc.set_file(source.files.len() as u64);
-            directory = path.parent().unwrap_or(Path::new("")).to_owned();
+            path.parent().unwrap_or(Path::new("")).clone_into(&mut directory);
             layers.push(std::mem::replace(&mut source.doc, doc));
         }
         source.doc.remove(|key| key == "name" && !layers.is_empty());
@@ -240,7 +240,9 @@ fn merge(base: &mut Doc, over: &Doc) {
         let Some(key) = key.as_str() else { continue };
         let both_mappings = base.get(key).is_some_and(Doc::is_mapping) && value.is_mapping();
         if both_mappings {
-            base.get_mut(key).into_iter().for_each(|below| merge(below, value));
+            if let Some(below) = base.get_mut(key) {
+                merge(below, value);
+            }
             continue;
         }
         base.remove(|known| known != key && is_same(known, key) || known == key && value.is_null());

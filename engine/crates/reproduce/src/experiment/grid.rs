@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_value_may_be_anything_and_a_name_may_be_within_a_text() {
         let grid = unfolded(
-            "'x-{way}': {scenario: '{way}.yaml', grid: {way: {a: {rate: 5}}}, set: [['/links/{way}*', '{way}'], [/name, 'n{way}']]}",
+            "'x-{link}': {scenario: '{link}.yaml', grid: {link: {a: {rate: 5}}}, set: [['/links/{link}*', '{link}'], [/name, 'n{link}']]}",
         );
         let each = unfolded("x-a: {scenario: a.yaml, set: [['/links/a*', {rate: 5}], [/name, na]]}");
         assert_eq!(grid, each);

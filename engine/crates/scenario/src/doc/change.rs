@@ -103,11 +103,17 @@ impl Doc {
         self.line = Doc::line_in(file, self.line);
         match &mut self.node {
             Node::Scalar { .. } => {}
-            Node::List(elements) => elements.iter_mut().for_each(|element| element.set_file(file)),
-            Node::Mapping(Mapping(entries)) => entries.iter_mut().for_each(|(key, value)| {
-                key.set_file(file);
-                value.set_file(file);
-            }),
+            Node::List(elements) => {
+                for element in elements {
+                    element.set_file(file);
+                }
+            }
+            Node::Mapping(Mapping(entries)) => {
+                for (key, value) in entries {
+                    key.set_file(file);
+                    value.set_file(file);
+                }
+            }
         }
     }
 
