@@ -87,10 +87,10 @@ impl Doc {
     /// Gives a key of a mapping another line.
     pub(crate) fn set_key_line(&mut self, key: &str, line: u64) {
         let entries = self.entries_mut().into_iter().flatten();
-        let known = entries
-            .map(|(known, _)| known)
-            .find(|known| known.as_str() == Some(key));
-        known.into_iter().for_each(|known| known.line = line);
+        let mut keys = entries.map(|(known, _)| known);
+        if let Some(known) = keys.find(|known| known.as_str() == Some(key)) {
+            known.line = line;
+        }
     }
 
     /// Returns whether this is a null value.
