@@ -44,8 +44,9 @@ fn files_have_the_values_that_they_had() {
     let mut digests = String::new();
     for path in &found {
         // Experiments have other files, too.
-        let file = ScenarioFile::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let Ok(scenario) = file.scenario() else { continue };
+        let Ok(scenario) = ScenarioFile::open(path).and_then(|file| file.scenario()) else {
+            continue;
+        };
         let name = path.strip_prefix(&repository).unwrap().display();
         digests += &format!("{:016x} {name}\n", digest(&scenario));
     }
