@@ -139,6 +139,7 @@ fn missing_of(own: &OwnScheduler, path: &OsStr) -> Option<Problem> {
     let problem = |(place, reason, expected): (String, String, &str)| Problem {
         pointer: format!("/schedulers/{}/{place}", own.name),
         line: None,
+        other: None,
         reason,
         expected: expected.to_owned(),
     };

@@ -2,6 +2,7 @@
 //! What an experiment is: runs, and entries that show something of them beside what was published.
 
 mod facts;
+mod grid;
 mod not_run;
 mod pointer;
 mod quick;
@@ -9,7 +10,7 @@ mod quick;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer};
-use serde_yaml_ng::Value;
+use serde_yaml_ng::{Mapping, Value};
 use slotwise_observe::record::TableName;
 use slotwise_scenario::ScenarioError;
 
@@ -63,6 +64,10 @@ pub struct RunSpec {
     /// stands for all parts of a list, `NAME*` for those whose `name` begins so. `null` takes away.
     #[serde(default)]
     pub set: Vec<(String, Value)>,
+    /// Axes of a grid: a run for each combination of their values. Its name and `set` have `{AXIS}` where the value goes. An axis is
+    /// a list of values, or a mapping of their names.
+    #[serde(default)]
+    pub grid: Mapping,
 }
 
 fn one() -> u32 {
@@ -276,7 +281,8 @@ impl Experiment {
     /// # Errors
     /// The first thing that is wrong.
     pub fn parse(yaml: &[u8]) -> Result<Experiment, ExperimentError> {
-        let experiment: Experiment = serde_yaml_ng::from_slice(yaml)?;
+        let mut experiment: Experiment = serde_yaml_ng::from_slice(yaml)?;
+        experiment.runs = grid::runs(experiment.runs)?;
         let mut ids = BTreeSet::new();
         for entry in &experiment.entries {
             let place = format!("entry '{}'", entry.id);

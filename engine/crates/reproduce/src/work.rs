@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_observe::record::Recording;
 use slotwise_observe::stats::{self, Estimate};
+use slotwise_scenario::{ScenarioError, ScenarioFile};
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError, Quick};
@@ -100,6 +101,14 @@ pub enum WorkError {
         /// What is wrong.
         reason: String,
     },
+    /// A scenario file cannot be merged with the files that it names.
+    #[error("{path}:\n{source}")]
+    Scenario {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ScenarioError,
+    },
     /// Results of a run cannot be written, or not be read as they were written: a mistake of this program.
     #[error("{path}: {source}")]
     Columns {
@@ -154,6 +163,22 @@ fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
     fs::read(path).map_err(file_error(path))
 }
 
+/// Text of a scenario file in its plain form, into which pointers of `set` point; other files merged with those that they name.
+fn scenario(path: &Path) -> Result<Vec<u8>, WorkError> {
+    let bytes = read(path)?;
+    let beside = |other: &Path| {
+        let path = path.with_file_name("").join(other);
+        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let file = ScenarioFile::read(&bytes, name, beside).map_err(|source| WorkError::Scenario {
+        path: path.to_owned(),
+        source,
+    })?;
+    let text = file.plain().ok().or_else(|| file.merged());
+    Ok(text.map_or(bytes, String::into_bytes))
+}
+
 /// Writes a file in one step: another name first, then renamed.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkError> {
     let draft = beside(path, ".part");
@@ -182,7 +207,7 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
         .iter()
         .filter(|(name, _)| needed.contains(name.as_str()))
     {
-        let yaml = read(&options.directory.join(&spec.scenario))?;
+        let yaml = scenario(&options.directory.join(&spec.scenario))?;
         let more = quick.map_or(&[][..], |quick| &quick.set);
         let (mut setup, text) = spec.scenario(name, &yaml, more).map_err(wrong)?;
         experiment.check_names(name, &setup).map_err(wrong)?;

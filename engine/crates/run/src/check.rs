@@ -10,7 +10,7 @@ use slotwise_observe::outputs;
 use slotwise_scenario::{Problem, Scenario, ScenarioError};
 
 use crate::resolved::Resolved;
-use crate::run::{LoadError, load_text, name_of};
+use crate::run::{LoadError, load_source};
 use crate::{emulate, netcfg, scenarios};
 
 /// Arguments of `check`.
@@ -87,7 +87,7 @@ impl From<&Problem> for Finding {
 /// # Errors
 /// Without `--json` problems of the scenario; a file that cannot be read or written.
 pub fn check(args: &CheckArgs) -> Result<bool, RunError> {
-    let (loaded, text) = match load_text(&args.scenario.path) {
+    let (loaded, source) = match load_source(&args.scenario.path) {
         Err(LoadError::Invalid { error, .. }) if args.json => {
             print(&Findings {
                 problems: problems(&error),
@@ -98,10 +98,10 @@ pub fn check(args: &CheckArgs) -> Result<bool, RunError> {
         loaded => loaded?,
     };
     if let Some(file) = &args.plain {
-        let plain = Scenario::plain(&text, name_of(&args.scenario.path)).map_err(|error| error.to_string())?;
+        let plain = source.plain().map_err(|error| error.to_string())?;
         outputs::write_json(file, &serde_json::from_str::<serde_json::Value>(&plain)?)?;
     }
-    let warnings = loaded.scenario.notes(&text);
+    let warnings = source.notes(&loaded.scenario);
     if args.json {
         print(&Findings {
             problems: Vec::new(),
@@ -141,8 +141,9 @@ fn problems(error: &ScenarioError) -> Vec<Finding> {
         | ScenarioError::Tag { line }
         | ScenarioError::Tab { line }
         | ScenarioError::Twice { line, .. }
+        | ScenarioError::Base { line, .. }
         | ScenarioError::Documents { line } => Some(*line),
-        ScenarioError::TooLarge { .. } | ScenarioError::TooDeep { .. } | ScenarioError::Syntax(_) => None,
+        ScenarioError::TooLarge { .. } | ScenarioError::TooDeep { .. } | ScenarioError::Syntax(_) | ScenarioError::Unreadable(_) => None,
     };
     let text = error.to_string();
     let text = line

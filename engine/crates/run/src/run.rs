@@ -25,7 +25,7 @@ use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::Instant;
 
-pub use arguments::{LoadError, RunArgs, check_free, load_text, name_of, port};
+pub use arguments::{LoadError, RunArgs, check_free, load_source, port};
 
 use slotwise_control::choices::Choices;
 use slotwise_control::processes::Earlier;
@@ -163,7 +163,7 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
     notes.extend(unscheduled.notes);
     notes.extend(std::mem::take(&mut earlier.notes));
     notes.extend(uncounted(fabric));
-    notes.extend(scenario.notes(&[]).iter().map(ToString::to_string));
+    notes.extend(scenario.notes().iter().map(ToString::to_string));
     let faults = fault_report(fabric, &scenario.faults, &after_faults);
     notes.extend(faults.notes(start_of(&phases)));
     let hot_pairs = hot_pairs(scenario, &series, &phases);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slotwise_scenario::{MAX_FILE_BYTES, Scenario};
+use slotwise_scenario::ScenarioFile;
 
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{printable, say};
@@ -97,8 +97,8 @@ fn scenarios(home: &Home) -> Vec<Named> {
 }
 
 fn is_scenario(path: &Path) -> bool {
-    let is_short = fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_FILE_BYTES as u64);
-    is_short && fs::read(path).is_ok_and(|text| Scenario::parse(&text).is_ok())
+    let source = ScenarioFile::open(path);
+    source.is_ok_and(|source| source.scenario().is_ok())
 }
 
 /// The `experiment.yaml` of each directory in a directory that has one, in the order of their names.

@@ -17,7 +17,7 @@ use crate::spelling::spellings;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Doc {
     node: Node,
-    /// Line where it begins, from 1; 0 for a node that no file has.
+    /// Line where it begins, from 1, with the number of its file ([`Doc::line_in`]); 0 for a node that no file has.
     line: u64,
 }
 

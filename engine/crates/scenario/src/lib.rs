@@ -2,13 +2,14 @@
 //! Scenario files: the model, its checks, and the facts that follow from it.
 //!
 //! ```text
-//! YAML bytes -> Scenario::parse -> tree (text and lines) -> repetition, defaults -> shape (keys, types, bounds) -> cross checks
+//! YAML bytes -> tree (text and lines) -> bases -> repetition, defaults -> shape (keys, types, bounds) -> cross checks
 //! ```
 //!
 //! `schema/scenario.schema.json` describes the same shape for other languages; files in `schema/examples` are
-//! tested against both. Everything here is pure: reading the file is the caller's business.
+//! tested against both. Everything here but `ScenarioFile::open` is pure: reading files is the caller's business.
 
 mod address;
+mod base;
 mod check;
 mod clocks;
 mod defaults;
@@ -43,6 +44,7 @@ mod timing;
 pub use address::{
     Device, DeviceKind, Endpoint, HostId, MacAddress, edge_mac, group_host_ip, group_host_mac, optical_port,
 };
+pub use base::ScenarioFile;
 pub use clocks::Clocks;
 pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::{Flow, FlowPorts, GroupFlow};

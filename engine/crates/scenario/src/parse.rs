@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use slotwise_wire::MAX_FIBRES;
 pub(crate) use slotwise_wire::limits::{DELAY_NS, DURATION_MS, RATE_BPS, SEED};
 
+use crate::base::ScenarioFile;
 use crate::clocks::Clocks;
 use crate::doc::{Doc, NOTHING};
 use crate::faults::faults;
@@ -15,7 +16,7 @@ use crate::optics::Optics;
 use crate::own::{NetworkSection, SECTIONS};
 use crate::own_scheduler::OwnScheduler;
 use crate::phases::phases;
-use crate::problem::{Problem, ScenarioError, locate};
+use crate::problem::{Problem, ScenarioError};
 use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Routed};
 use crate::scheduler::SchedulerChange;
@@ -44,8 +45,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn parse_named(yaml: &[u8], name: &str) -> Result<Scenario, ScenarioError> {
-        let (scenario, _) = read_checked(tree(yaml, name)?, scenario, check::cross_check)?;
-        Ok(scenario)
+        scenario_of(alone(yaml)?, name)
     }
 
     /// As [`Scenario::parse_named`]. Returns the plain form as JSON: the file with each key in one spelling, that with its unit as a suffix,
@@ -54,22 +54,37 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn plain(yaml: &[u8], name: &str) -> Result<String, ScenarioError> {
-        let (_, plain) = read_checked(tree(yaml, name)?, scenario, check::cross_check)?;
-        Ok(plain.to_json())
+        plain_of(alone(yaml)?, name)
     }
 
-    /// What of it may be and is hardly meant; with its lines in `yaml`, if it was read from there.
-    pub fn notes(&self, yaml: &[u8]) -> Vec<Problem> {
+    /// Warnings: values that are right and hardly meant.
+    pub fn notes(&self) -> Vec<Problem> {
         let mut reader = Reader::default();
         ops::notes(self, &mut reader);
-        locate(yaml, &mut reader.problems);
         reader.problems
     }
 }
 
+/// The tree of a file that names no other file.
+fn alone(yaml: &[u8]) -> Result<Doc, ScenarioError> {
+    let source = ScenarioFile::read(yaml, defaults::NAME, |_| Err("scenario without a directory".to_owned()))?;
+    Ok(source.doc)
+}
+
+/// Reads the scenario of a tree, and checks all of it.
+pub(crate) fn scenario_of(doc: Doc, name: &str) -> Result<Scenario, ScenarioError> {
+    let (scenario, _) = read_checked(tree(doc, name)?, scenario, check::cross_check)?;
+    Ok(scenario)
+}
+
+/// Plain form of a tree, as JSON.
+pub(crate) fn plain_of(doc: Doc, name: &str) -> Result<String, ScenarioError> {
+    let (_, plain) = read_checked(tree(doc, name)?, scenario, check::cross_check)?;
+    Ok(plain.to_json())
+}
+
 /// The tree of a file, with an entry for each that one stands for, and with defaults.
-pub(crate) fn tree(yaml: &[u8], name: &str) -> Result<Doc, ScenarioError> {
-    let mut doc = Doc::read(yaml)?;
+pub(crate) fn tree(mut doc: Doc, name: &str) -> Result<Doc, ScenarioError> {
     let mut reader = Reader::default();
     defaults::expand(&mut doc);
     repeat::unfold(&mut doc, &mut reader, |doc| defaults::complete(doc, name));

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::defaults;
+use crate::doc::Doc;
 use crate::parse::tree;
 
 /// One thing that is wrong: where, why, and what would be right.
@@ -13,17 +14,21 @@ pub struct Problem {
     pub pointer: String,
     /// Its line in the file, from 1, if it was looked up ([`ScenarioError::located`]) and the file has such a place.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// File that the scenario's names in that line, and the line there; `None`: the place is in the scenario's own file.
+    pub other: Option<(String, u64)>,
+    /// Found value or missing part.
     pub reason: String,
-    /// What would be right.
+    /// Right value.
     pub expected: String,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
+        match (self.line, &self.other) {
+            (Some(line), None) => write!(f, "line {line}: ")?,
+            (Some(line), Some((path, other))) => write!(f, "line {line} ({path}, line {other}): ")?,
+            (None, _) => {}
         }
         write!(f, "{place}: {}; expected {}", self.reason, self.expected)
     }
@@ -80,6 +85,19 @@ pub enum ScenarioError {
         /// Line of its start, from 1.
         line: u64,
     },
+    /// A file could not be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A file that another one starts from is not a scenario file.
+    #[error("line {line} (base {path}): {error}")]
+    Base {
+        /// Its path.
+        path: String,
+        /// Line in the scenario file by which it was reached.
+        line: u64,
+        /// Its problem.
+        error: Box<ScenarioError>,
+    },
     /// The file is not YAML; the parser's message says where.
     #[error("not YAML: {0}")]
     Syntax(String),
@@ -102,7 +120,7 @@ impl ScenarioError {
 /// Fills in the line of each problem in `yaml`, the text that was read, if there is any problem without one.
 pub(crate) fn locate(yaml: &[u8], problems: &mut [Problem]) {
     if problems.iter().any(|problem| problem.line.is_none())
-        && let Ok(doc) = tree(yaml, defaults::NAME)
+        && let Ok(doc) = Doc::read(yaml).and_then(|doc| tree(doc, defaults::NAME))
     {
         doc.locate(problems);
     }
@@ -134,6 +152,7 @@ mod tests {
         let problem = |number: usize| Problem {
             pointer: format!("/k{number}"),
             line: None,
+            other: None,
             reason: format!(
                 "unknown key '{}'",
                 "\u{e9}".repeat(if number == 0 { 900_000 } else { 1 })

@@ -74,6 +74,7 @@ impl Reader {
         self.problems.push(Problem {
             pointer,
             line: None,
+            other: None,
             reason: reason.into(),
             expected: expected.into(),
         });

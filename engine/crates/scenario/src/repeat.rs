@@ -6,6 +6,7 @@
 //! that.
 
 mod flows;
+mod weights;
 
 use crate::doc::{Doc, Mapping};
 use crate::parse::Parts;
@@ -71,6 +72,7 @@ impl Unfolding<'_> {
         self.r.problems.push(Problem {
             pointer: place,
             line: Some(at.line()),
+            other: None,
             reason,
             expected: expected.into(),
         });

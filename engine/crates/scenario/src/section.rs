@@ -26,7 +26,7 @@
 //!
 //! Expressions see what the head of the section names: `pub struct Ring [r, fields, context: TYPE] {`.
 //!
-//! After the rows, `kinds { "udp" without ["tcp"] }` names keys that exclude others, `any [..]` keys of which there is at least one, and
+//! After the rows, `kinds { "udp" without ["tcp"] }` names keys that exclude others, `any [..]` keys, at least one is given, and
 //! `both [..]` two keys that are given together.
 
 mod only;
@@ -50,7 +50,7 @@ pub(crate) trait Section: Sized {
 
     /// Keys that exclude others, with those. Only the first one that a mapping has counts.
     const KINDS: &'static [(&'static str, &'static [&'static str])] = &[];
-    /// Keys of which a mapping has at least one; none: no such rule.
+    /// Keys, at least one is given; none: no such rule.
     const ANY: &'static [&'static str] = &[];
     /// Keys that are given together or not at all.
     const BOTH: &'static [&'static str] = &[];
@@ -184,7 +184,7 @@ pub(crate) fn mapping(properties: Vec<(&str, Doc)>, required: &[&str], rules: &s
     schema
 }
 
-/// Adds rules of which keys stand together to the schema of a section; `conditions` are those of its keys.
+/// Adds rules for keys that stand together to the schema of a section; `conditions` are those of its keys.
 pub(crate) fn together<'k, S: Section>(
     schema: &mut Doc,
     conditions: impl IntoIterator<Item = (&'k str, Option<(Only, bool)>)>,

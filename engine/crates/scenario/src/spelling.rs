@@ -54,6 +54,14 @@ pub(crate) fn is_spelling(written: &str, key: &str) -> bool {
     written == key || spellings(key).any(|spelling| spelling.key == written)
 }
 
+/// Returns whether two keys are spellings of one.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    let suffixes = SUFFIXES.iter().map(|(suffix, ..)| *suffix);
+    let stems = suffixes.flat_map(|suffix| [one, other].map(|key| format!("{key}{suffix}")));
+    let mut keys = stems.chain([one, other, DELAY].map(str::to_owned));
+    keys.any(|key| is_spelling(one, &key) && is_spelling(other, &key))
+}
+
 /// The spelling of a value that stands under `key` itself and is a quantity.
 pub(crate) fn own_spelling<'k>(key: &'k str, value: &Doc) -> Option<Spelling<'k>> {
     let bytes = Spelling {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_yaml_ng::Value;
-use slotwise_scenario::Scenario;
+use slotwise_scenario::{Scenario, ScenarioFile};
 
 /// One of each kind of networks, with most of the keys that there are.
 const FILES: [&str; 6] = [
@@ -68,7 +68,8 @@ fn whatever_a_part_is_the_file_is_read_or_refused() {
     let odd: Vec<Value> = ODD.iter().map(|text| serde_yaml_ng::from_str(text).unwrap()).collect();
     let (mut read, mut refused) = (0, 0);
     for file in FILES {
-        let text = fs::read_to_string(root.join(file)).unwrap();
+        let path = root.join(file);
+        let text = ScenarioFile::open(&path).and_then(|file| file.plain()).unwrap();
         assert!(Scenario::parse(text.as_bytes()).is_ok(), "{file}");
         let whole: Value = serde_yaml_ng::from_str(&text).unwrap();
         let mut found = Vec::new();

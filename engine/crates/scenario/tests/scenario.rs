@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use slotwise_scenario::{
-    Device, Endpoint, HostId, MAX_FILE_BYTES, Party, Scenario, ScenarioError, TrafficKind, Transport,
+    Device, Endpoint, HostId, MAX_FILE_BYTES, Party, Scenario, ScenarioError, ScenarioFile, TrafficKind, Transport,
 };
 use slotwise_units::{Bytes, Duration, Instant};
 
@@ -471,12 +471,9 @@ fn what_is_hardly_meant_is_noted_with_its_line() {
         let text = changes
             .iter()
             .fold(MESH.to_owned(), |text, (from, to)| text.replacen(from, to, 1));
-        let scenario = Scenario::parse(text.as_bytes()).unwrap();
-        scenario
-            .notes(text.as_bytes())
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let source = ScenarioFile::read(text.as_bytes(), "mesh", |_| Err(String::new())).unwrap();
+        let scenario = source.scenario().unwrap();
+        source.notes(&scenario).iter().map(ToString::to_string).collect()
     };
     assert_eq!(notes(&[]), [""; 0]);
     let one = |from: &str, to: &str, said: &str| {

@@ -268,7 +268,7 @@ fn wrong_short_forms_are_refused_with_line_and_expected_value() {
             "{from: [h0, x], to: +1}",
             "/flows/0/from: found 'x'; expected the name of a group of hosts: h0, h1, h2, h3".to_owned(),
         ),
-        ("{from: h0..h3, pairs: some}", "/flows/0/pairs: found 'some'; expected same or each or all or permutation".to_owned()),
+        ("{from: h0..h3, pairs: some}", "/flows/0/pairs: found 'some'; expected same or each or all or permutation, or weights such as {skew: 0.5}".to_owned()),
         (
             "{from: h0..h3, to: +1, pairs: each}",
             "/flows/0/pairs: 'pairs' given with places behind the sender; expected one of the two".to_owned(),

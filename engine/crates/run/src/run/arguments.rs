@@ -2,9 +2,7 @@
 //! What `emulate` and `simulate` are asked for, and what they leave.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +15,7 @@ use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
 use slotwise_observe::report::Report;
 use slotwise_observe::summary::line;
-use slotwise_scenario::{MAX_FILE_BYTES, Scenario, ScenarioError};
+use slotwise_scenario::{Scenario, ScenarioError, ScenarioFile};
 
 use crate::picture;
 use crate::scenarios::Located;
@@ -110,14 +108,11 @@ fn seconds(text: &str) -> Result<u64, String> {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("{path}: {error}")]
-    Unreadable {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the system.
-        #[source]
-        error: io::Error,
-    },
+    #[error("{0}")]
+    Unreadable(String),
+    /// The working directory is unknown.
+    #[error("working directory: {0}")]
+    NoDirectory(#[from] io::Error),
     /// The file is not a valid scenario.
     #[error("{path}:\n{error}")]
     Invalid {
@@ -129,39 +124,29 @@ pub enum LoadError {
     },
 }
 
-/// The scenario of a file, all of it checked, with files of schedulers taken as being beside it, and its text.
+/// Reads and checks a scenario file and those that it names; files of schedulers are beside it. Returns its source, too.
 ///
 /// # Errors
 /// [`LoadError`] for a file that cannot be read or is not a scenario.
-pub fn load_text(path: &Path) -> Result<(Network, Vec<u8>), LoadError> {
-    let unreadable = |error| LoadError::Unreadable {
+pub fn load_source(path: &Path) -> Result<(Network, ScenarioFile), LoadError> {
+    let invalid = |error: ScenarioError| LoadError::Invalid {
         path: path.to_owned(),
         error,
     };
-    let mut text = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_FILE_BYTES as u64 + 1)
-        .read_to_end(&mut text)
-        .map_err(unreadable)?;
-    let invalid = |error: ScenarioError| LoadError::Invalid {
-        path: path.to_owned(),
-        error: error.located(&text),
-    };
-    let scenario = Scenario::parse_named(&text, name_of(path)).map_err(invalid)?;
+    let source = ScenarioFile::open(path).map_err(|error| match error {
+        ScenarioError::Unreadable(reason) => LoadError::Unreadable(reason),
+        error => invalid(error),
+    })?;
+    let scenario = source.scenario().map_err(invalid)?;
     let mut network = Network { scenario };
-    let directory = std::path::absolute(path).map_err(unreadable)?;
+    let directory = std::path::absolute(path)?;
     for own in &mut network.scenario.schedulers {
         own.resolve(directory.parent().unwrap_or(Path::new("/")));
     }
     match own_schedulers::missing(&network.scenario.schedulers) {
-        missing if missing.is_empty() => Ok((network, text)),
-        missing => Err(invalid(ScenarioError::Invalid(missing))),
+        missing if missing.is_empty() => Ok((network, source)),
+        missing => Err(invalid(source.located(ScenarioError::Invalid(missing)))),
     }
-}
-
-/// Name of a scenario whose file has none: that of the file.
-pub fn name_of(path: &Path) -> &str {
-    path.file_stem().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// Reads the port of a server on loopback.
@@ -180,7 +165,7 @@ impl RunArgs {
             )
             .into());
         }
-        let (mut network, _) = load_text(&self.scenario.path)?;
+        let (mut network, _) = load_source(&self.scenario.path)?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
                 return Err("--scheduler: this scenario has no star; expected a scenario with 'cores'".into());

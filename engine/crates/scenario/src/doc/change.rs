@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Changes of a tree before it is read: parts that a file has in a short form, or leaves out.
 
-use super::{Doc, Mapping, Node};
+use super::{Doc, Mapping, Node, Scalar};
+
+/// Bits of a line below the number of its file.
+const FILE_SHIFT: u32 = 32;
 
 impl Doc {
     /// A scalar that is text, even if it looks like a number.
@@ -79,6 +82,49 @@ impl Doc {
     pub(crate) fn names(&self) -> Vec<String> {
         let keys = self.as_mapping().into_iter().flat_map(Mapping::keys);
         keys.filter_map(Doc::as_str).map(str::to_owned).collect()
+    }
+
+    /// Gives a key of a mapping another line.
+    pub(crate) fn set_key_line(&mut self, key: &str, line: u64) {
+        let entries = self.entries_mut().into_iter().flatten();
+        let mut keys = entries.map(|(known, _)| known);
+        if let Some(known) = keys.find(|known| known.as_str() == Some(key)) {
+            known.line = line;
+        }
+    }
+
+    /// Returns whether this is a null value.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.scalar_value(), Some(Scalar::Null))
+    }
+
+    /// Notes for all nodes that they are of another file than the scenario's; files have numbers from 1.
+    pub(crate) fn set_file(&mut self, file: u64) {
+        self.line = Doc::line_in(file, self.line);
+        match &mut self.node {
+            Node::Scalar { .. } => {}
+            Node::List(elements) => {
+                for element in elements {
+                    element.set_file(file);
+                }
+            }
+            Node::Mapping(Mapping(entries)) => {
+                for (key, value) in entries {
+                    key.set_file(file);
+                    value.set_file(file);
+                }
+            }
+        }
+    }
+
+    /// Line in a file of this number, as nodes have it.
+    pub(crate) fn line_in(file: u64, line: u64) -> u64 {
+        file << FILE_SHIFT | line
+    }
+
+    /// Number of a file, 0 for the scenario's own, and line in it.
+    pub(crate) fn file_and_line(line: u64) -> (u64, u64) {
+        (line >> FILE_SHIFT, line & ((1 << FILE_SHIFT) - 1))
     }
 
     fn entries_mut(&mut self) -> Option<&mut Vec<(Doc, Doc)>> {

@@ -83,7 +83,14 @@ impl Unfolding<'_> {
         let is_read_here = |key: &str| ["from", "to", "pairs"].contains(&key) || is_spelling(key, "every_ms");
         let mut columns = self.columns(entry, place, is_read_here);
         let before = self.r.problems.len();
-        if let Some(ends) = self.ends(entry, place, groups, seed) {
+        let ends = match entry.get("pairs") {
+            Some(pairs) if pairs.is_mapping() => self.weighted_ends(entry, place, seed).map(|(ends, column)| {
+                columns.push(column);
+                ends
+            }),
+            _ => self.ends(entry, place, groups, seed),
+        };
+        if let Some(ends) = ends {
             let (senders, receivers): (Vec<Doc>, Vec<Doc>) = ends.into_iter().unzip();
             for (key, values) in [("from", senders), ("to", receivers)] {
                 let key = key.to_owned();
@@ -117,6 +124,19 @@ impl Unfolding<'_> {
             key: "start_ms".to_owned(),
             values: (0..count as u64).map(start).collect(),
         }
+    }
+
+    /// Sender and receiver of each flow with weights of pairs.
+    fn weighted_ends(&mut self, entry: &Doc, place: &str, seed: u64) -> Option<(Vec<(Doc, Doc)>, Column)> {
+        let ends = |unfolding: &mut Self, key: &str| {
+            let value = entry.get(key)?;
+            let names = unfolding.sequence(value, &format!("{place}/{key}"));
+            Some(names.unwrap_or_else(|| vec![value.clone()]))
+        };
+        // A missing sender is reported by the reader.
+        let senders = ends(self, "from")?;
+        let receivers = ends(self, "to");
+        self.weighted(entry, place, &senders, receivers.as_deref(), seed)
     }
 
     /// Sender and receiver of each flow; `None` if the entry names one of each, or something is wrong, which is reported.
@@ -193,6 +213,7 @@ impl Unfolding<'_> {
         let found = PAIRS.iter().find(|(name, _)| value.as_str() == Some(name));
         if found.is_none() {
             let names = PAIRS.map(|(name, _)| name).join(" or ");
+            let names = format!("{names}, or weights such as {{skew: 0.5}}");
             self.report(
                 value,
                 format!("{place}/pairs"),
@@ -256,18 +277,23 @@ fn among(senders: &[Doc], pairs: Pairs, seed: u64) -> Vec<(Doc, Doc)> {
     if pairs == Pairs::All {
         return each(senders, senders);
     }
-    // One cycle through all of them (Sattolo), so no sender receives from itself.
-    let mut receivers: Vec<usize> = (0..senders.len()).collect();
-    let mut random = seed;
-    for last in (1..receivers.len()).rev() {
-        receivers.swap(last, (split_mix(&mut random) % last as u64) as usize);
-    }
+    let receivers = permutation(senders.len(), seed);
     let pair = |(sender, receiver): (&Doc, usize)| (sender.clone(), senders[receiver].clone());
     senders.iter().zip(receivers).map(pair).collect()
 }
 
+/// Receiver of each of so many senders: one cycle through all of them (Sattolo), so none receives from itself.
+pub(super) fn permutation(count: usize, seed: u64) -> Vec<usize> {
+    let mut receivers: Vec<usize> = (0..count).collect();
+    let mut random = seed;
+    for last in (1..count).rev() {
+        receivers.swap(last, (split_mix(&mut random) % last as u64) as usize);
+    }
+    receivers
+}
+
 /// The next number of SplitMix64.
-fn split_mix(state: &mut u64) -> u64 {
+pub(super) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -5,7 +5,7 @@ use super::{Shape, object, text};
 use crate::doc::Doc;
 use crate::reader::{Fields, Reader};
 
-/// Words of a key with which another key stands.
+/// Words of a key that another key needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Only {
     key: &'static str,

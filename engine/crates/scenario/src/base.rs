@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files that start from others: `base: FILE` names a file beside this one whose keys hold where this file has no other value.
+//!
+//! Mappings are merged key by key, in either spelling of a key; any other value replaces that of the base, and null removes it. `name` is
+//! not inherited. Matrices of flows are read here, too, so that everything after this step is a function of one tree.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use crate::doc::{Doc, Mapping};
+use crate::model::Scenario;
+use crate::parse::{plain_of, scenario_of};
+use crate::problem::{Problem, ScenarioError};
+use crate::spelling::is_same;
+use crate::{MAX_FILE_BYTES, defaults};
+
+const BASE: &str = "base";
+/// Files that each start from the next one.
+const MAX_BASES: usize = 8;
+
+/// A scenario file with the files that it starts from, as one tree.
+#[derive(Debug, Clone)]
+pub struct ScenarioFile {
+    pub(crate) doc: Doc,
+    files: Vec<Other>,
+    name: String,
+}
+
+/// File that another one names.
+#[derive(Debug, Clone)]
+struct Other {
+    /// Path as it was written.
+    path: String,
+    /// Line in the scenario file by which it was reached.
+    line: u64,
+}
+
+impl ScenarioFile {
+    /// Reads a file and those that it names.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] of the first file that cannot be read.
+    pub fn open(path: &Path) -> Result<ScenarioFile, ScenarioError> {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let bytes = read(path).map_err(ScenarioError::Unreadable)?;
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        ScenarioFile::read(&bytes, name, |other| read(&directory.join(other)))
+    }
+
+    /// Reads the text of a file; `beside` reads other files by their paths relative to it. `name` is that of a scenario without one.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] of the first file that cannot be read.
+    pub fn read(
+        yaml: &[u8],
+        name: &str,
+        mut beside: impl FnMut(&Path) -> Result<Vec<u8>, String>,
+    ) -> Result<ScenarioFile, ScenarioError> {
+        let mut source = ScenarioFile {
+            doc: Doc::read(yaml)?,
+            files: Vec::new(),
+            name: name.to_owned(),
+        };
+        let mut layers = Vec::new();
+        let mut directory = PathBuf::new();
+        while let Some(base) = source.doc.get(BASE).cloned() {
+            let line = source.files.first().map_or(base.line(), |first| first.line);
+            let path = path_of(&base, BASE, &directory, line)?;
+            if layers.len() == MAX_BASES {
+                let reason = "files that start from each other without end, or too many".to_owned();
+                let expected = format!("at most {MAX_BASES} files, each the base of the one before");
+                return Err(refused(format!("/{BASE}"), line, reason, expected));
+            }
+            let at = |error| ScenarioError::Base {
+                path: path.display().to_string(),
+                line,
+                error: Box::new(error),
+            };
+            let bytes = beside(&path).map_err(|reason| at(ScenarioError::Unreadable(reason)))?;
+            let mut doc = Doc::read(&bytes).map_err(at)?;
+            source.files.push(Other {
+                path: path.display().to_string(),
+                line,
+            });
+            doc.set_file(source.files.len() as u64);
+            path.parent().unwrap_or(Path::new("")).clone_into(&mut directory);
+            layers.push(std::mem::replace(&mut source.doc, doc));
+        }
+        source.doc.remove(|key| key == "name" && !layers.is_empty());
+        while let Some(mut layer) = layers.pop() {
+            layer.remove(|key| key == BASE || key == "name" && !layers.is_empty());
+            merge(&mut source.doc, &layer);
+        }
+        source.matrices(&mut beside)?;
+        Ok(source)
+    }
+
+    /// Reads the matrix files that flows name: a row per line.
+    fn matrices(&mut self, beside: &mut impl FnMut(&Path) -> Result<Vec<u8>, String>) -> Result<(), ScenarioError> {
+        let Some(flows) = self.doc.get_mut("flows") else {
+            return Ok(());
+        };
+        let entries = match flows.is_mapping() {
+            true => std::slice::from_mut(flows),
+            false => flows.as_list_mut().unwrap_or_default(),
+        };
+        for (index, entry) in entries.iter_mut().enumerate() {
+            let Some(pairs) = entry.get_mut("pairs") else { continue };
+            let Some(file) = pairs.get("file").cloned() else {
+                continue;
+            };
+            let place = format!("/flows/{index}/pairs/file");
+            let line = file.line();
+            let path = path_of(&file, &place[1..], Path::new(""), line)?;
+            let bytes = beside(&path);
+            let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()));
+            let text =
+                text.map_err(|reason| refused(place, line, reason, "a file with a row of numbers per line".into()))?;
+            self.files.push(Other {
+                path: path.display().to_string(),
+                line,
+            });
+            let number = self.files.len() as u64;
+            let rows = (1..).zip(text.lines()).filter(|(_, row)| !row.trim().is_empty());
+            let rows = rows.map(|(line, row)| {
+                let numbers = row.split([',', ' ', '\t']).filter(|number| !number.is_empty());
+                let line = Doc::line_in(number, line);
+                Doc::list(
+                    numbers.map(|number| Doc::scalar(number.to_owned(), line)).collect(),
+                    line,
+                )
+            });
+            let rows = Doc::list(rows.collect(), line);
+            pairs.remove(|key| key == "file");
+            pairs.set("matrix", rows);
+        }
+        Ok(())
+    }
+
+    /// The file merged with those that it names, as JSON; `None` if it names no other.
+    pub fn merged(&self) -> Option<String> {
+        (!self.files.is_empty()).then(|| self.doc.to_json())
+    }
+
+    /// Reads the scenario and checks all of it.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`], with the file and line of each problem.
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        scenario_of(self.doc.clone(), &self.name).map_err(|error| self.located(error))
+    }
+
+    /// The plain form as JSON, as [`Scenario::plain`] returns it.
+    ///
+    /// # Errors
+    /// As [`ScenarioFile::scenario`].
+    pub fn plain(&self) -> Result<String, ScenarioError> {
+        plain_of(self.doc.clone(), &self.name).map_err(|error| self.located(error))
+    }
+
+    /// Warnings about a scenario read from here, with their lines.
+    pub fn notes(&self, scenario: &Scenario) -> Vec<Problem> {
+        let mut problems = scenario.notes();
+        self.locate(&mut problems);
+        problems
+    }
+
+    /// The error with the file and line of each problem.
+    #[must_use]
+    pub fn located(&self, mut error: ScenarioError) -> ScenarioError {
+        if let ScenarioError::Invalid(problems) = &mut error {
+            self.locate(problems);
+        }
+        error
+    }
+
+    fn locate(&self, problems: &mut [Problem]) {
+        if problems.iter().any(|problem| problem.line.is_none())
+            && let Ok(doc) = crate::parse::tree(self.doc.clone(), defaults::NAME)
+        {
+            doc.locate(problems);
+        }
+        for problem in problems {
+            let Some((file, line)) = problem.line.map(Doc::file_and_line) else {
+                continue;
+            };
+            let other = file.checked_sub(1).and_then(|file| self.files.get(file as usize));
+            if let Some(Other { path, line: of }) = other {
+                problem.other = Some((path.clone(), line));
+                problem.line = Some(*of);
+            }
+        }
+    }
+}
+
+/// Reads a file that is not too long.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let at = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(at)?;
+    file.take(MAX_FILE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(at)?;
+    Ok(bytes)
+}
+
+fn refused(pointer: String, line: u64, reason: String, expected: String) -> ScenarioError {
+    ScenarioError::Invalid(vec![Problem {
+        pointer,
+        line: Some(line),
+        other: None,
+        reason,
+        expected,
+    }])
+}
+
+/// Path of a file beside one of this directory.
+fn path_of(value: &Doc, place: &str, directory: &Path, line: u64) -> Result<PathBuf, ScenarioError> {
+    let path = value.as_str().map(Path::new);
+    let is_relative = |path: &&Path| {
+        let mut parts = path.components();
+        !path.as_os_str().is_empty() && parts.all(|part| !matches!(part, Component::RootDir | Component::Prefix(_)))
+    };
+    let Some(path) = path.filter(is_relative) else {
+        let expected = "the path of a file, relative to the directory of this one".to_owned();
+        return Err(refused(
+            format!("/{place}"),
+            line,
+            format!("found {}", value.describe()),
+            expected,
+        ));
+    };
+    Ok(directory.join(path))
+}
+
+/// Puts the values of a file over those of its base.
+fn merge(base: &mut Doc, over: &Doc) {
+    for (key, value) in over.as_mapping().into_iter().flat_map(Mapping::iter) {
+        let Some(key) = key.as_str() else { continue };
+        let both_mappings = base.get(key).is_some_and(Doc::is_mapping) && value.is_mapping();
+        if both_mappings {
+            if let Some(below) = base.get_mut(key) {
+                merge(below, value);
+            }
+            continue;
+        }
+        base.remove(|known| known != key && is_same(known, key) || known == key && value.is_null());
+        if !value.is_null() {
+            base.set(key, value.clone());
+            // A problem with a value has the line of its key.
+            base.set_key_line(key, value.line());
+        }
+    }
+}
