@@ -3,14 +3,16 @@
 
 use std::ops::RangeInclusive;
 
-use crate::doc::Doc;
 use slotwise_units::Duration;
 
 use crate::address::{Device, DeviceKind};
 use crate::model::Scenario;
 use crate::parse::{DURATION_MS, STATION};
 use crate::reader::{Fields, Reader};
+use crate::section::{Only, Section as _, above, integer, only, section, word};
 
+/// Entries of the section.
+pub(crate) const FAULTS: RangeInclusive<usize> = 0..=64;
 /// A second is more than any line card takes for a T_d.
 const STEP_NS: RangeInclusive<u64> = 1..=1_000_000_000;
 
@@ -85,7 +87,7 @@ impl FaultKind {
 }
 
 impl FaultKind {
-    /// Whether a network has what it happens to.
+    /// Returns whether a network has what it happens to.
     fn may_be_in(self, scenario: &Scenario) -> bool {
         match self {
             FaultKind::ClockStep { .. } => scenario.has_star(),
@@ -95,90 +97,121 @@ impl FaultKind {
     }
 }
 
-const COMMON_KEYS: [&str; 2] = ["kind", "every_ms"];
-const LENGTH: &[&str] = &["for_ms"];
-const LENGTH_AND_EDGE: &[&str] = &["for_ms", "edge"];
-const STEP: &[&str] = &["edge", "min_ns", "max_ns"];
-const MESSAGES: &[&str] = &["for_ms", "share"];
+/// Messages of a treatment, until their share is read.
+fn messages(treatment: Treatment) -> FaultKind {
+    FaultKind::Messages { treatment, share: 1.0 }
+}
 
-/// Kinds by name, with the keys that only they have; what a kind says for itself is read afterwards.
-fn kinds() -> Vec<(FaultKind, &'static [&'static str])> {
-    let messages = |treatment| (FaultKind::Messages { treatment, share: 1.0 }, MESSAGES);
+/// Kinds, without values that a file gives.
+pub(crate) fn kinds() -> Vec<FaultKind> {
     let clock_step = FaultKind::ClockStep {
         least: Duration::from_ns(1),
         most: Duration::from_ns(1),
     };
-    let restarts = DeviceKind::all().filter(|kind| kind.restart.is_some()).map(|kind| {
-        let keys = if *kind == *Device::Edge(0).kind() {
-            LENGTH_AND_EDGE
-        } else {
-            LENGTH
-        };
-        (FaultKind::Restart(kind), keys)
-    });
+    let restarts = DeviceKind::all().filter(|kind| kind.restart.is_some());
     let others = [
-        (FaultKind::LinkCut, LENGTH_AND_EDGE),
-        (FaultKind::ControllerRestart, LENGTH),
-        (clock_step, STEP),
+        FaultKind::ControllerRestart,
+        clock_step,
         messages(Treatment::Lost),
         messages(Treatment::Duplicated),
         messages(Treatment::Reordered),
         messages(Treatment::Corrupted),
     ];
-    restarts.chain(others).collect()
-}
-
-/// The optional section `faults`; the network, as far as it could be read, has what is offered to who names nothing that there is.
-pub(crate) fn faults(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Vec<Faults> {
-    let elements = r.optional_list(parent, "faults", 0..=64);
-    elements
-        .into_iter()
-        .filter_map(|(v, p)| entry(r, scenario, v, p))
+    let link_down = std::iter::once(FaultKind::LinkCut);
+    link_down
+        .chain(restarts.map(FaultKind::Restart))
+        .chain(others)
         .collect()
 }
 
-fn entry(r: &mut Reader, scenario: &Scenario, value: &Doc, pointer: String) -> Option<Faults> {
-    let kinds = kinds();
-    let name = value.get("kind").and_then(Doc::as_str);
-    let Some((kind, own)) = kinds.iter().find(|(kind, _)| Some(kind.name()) == name) else {
-        let fields = r.fields(
-            value,
-            pointer,
-            &[&COMMON_KEYS[..], LENGTH_AND_EDGE, STEP, MESSAGES].concat(),
-        );
-        let names: Vec<(&str, FaultKind)> = kinds.iter().map(|(kind, _)| (kind.name(), *kind)).collect();
-        r.choice_of(&fields, "kind", &names, |kind| kind.may_be_in(scenario));
-        return None;
-    };
-    let fields = r.fields(value, pointer, &[&COMMON_KEYS[..], own].concat());
-    let kind = match *kind {
-        FaultKind::ClockStep { .. } => FaultKind::ClockStep {
-            least: r.duration(&fields, "min_ns", STEP_NS),
-            most: r.duration(&fields, "max_ns", STEP_NS),
-        },
-        FaultKind::Messages { treatment, .. } => FaultKind::Messages {
-            treatment,
-            share: r.optional_number(&fields, "share", 0.0, 1.0).unwrap_or(1.0),
-        },
-        simple => simple,
-    };
-    Some(Faults {
-        kind,
-        every_ms: r.integer(&fields, "every_ms", DURATION_MS),
-        for_ms: match kind {
-            FaultKind::ClockStep { .. } => 0,
-            _ => r.integer(&fields, "for_ms", DURATION_MS),
-        },
-        edge: edge(r, &fields, scenario),
-    })
+fn words() -> impl Iterator<Item = (&'static str, FaultKind)> {
+    kinds().into_iter().map(|kind| (kind.name(), kind))
 }
 
-/// The edge of a star that it happens to.
-fn edge(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> Option<u16> {
-    r.optional(fields, "edge")?;
-    if scenario.has_star() {
-        return r.optional_integer(fields, "edge", STATION).map(|edge| edge as u16);
+/// Condition that a fault is of some kinds.
+fn only_of(is_meant: impl Fn(FaultKind) -> bool) -> Only {
+    let kinds = kinds().into_iter().filter(|kind| is_meant(*kind));
+    only("kind", kinds.map(FaultKind::name))
+}
+
+fn is_step(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::ClockStep { .. })
+}
+
+/// Returns whether an edge of a star can be named as the target.
+fn has_edge(kind: FaultKind) -> bool {
+    let of_edges = FaultKind::Restart(Device::Edge(0).kind());
+    is_step(kind) || kind == FaultKind::LinkCut || kind == of_edges
+}
+
+section! {
+    /// Faults of one kind.
+    #[derive(Debug)]
+    pub(crate) struct FaultKeys [r, fields, scenario: &'c Scenario] {
+        /// Fault type. A link is a fibre pair, or both directions between two routers or stations. `router-restart`
+        /// needs routers, `station-restart` a ring, `switch-restart` and `opsedge-restart` optical packet switches and
+        /// their edges, `edge-restart`, `core-down` and `clock-step` a star. `controller-restart` cannot be combined
+        /// with restarts of switches.
+        kind: FaultKind = "kind" read(kind(r, fields, scenario)), word(words());
+        /// Mean time from the end of one fault to the start of the next in ms, drawn from 0.5 to 1.5 times this value.
+        every_ms: u64 = "every_ms" required, integer(DURATION_MS);
+        /// Mean duration in ms, drawn from 0.5 to 1.5 times this value.
+        for_ms: Option<u64> = "for_ms" required_if(only_of(|kind| !is_step(kind))), integer(DURATION_MS);
+        /// Affected edge. Default: drawn for each fault.
+        edge: Option<u16> = "edge" optional_if(only_of(has_edge)), integer(STATION);
+        /// Minimum clock step in ns.
+        least: Option<Duration> = "min_ns" required_if(only_of(is_step)), integer(STEP_NS);
+        /// Maximum clock step in ns.
+        most: Option<Duration> = "max_ns" required_if(only_of(is_step)), integer(STEP_NS);
+        /// Probability that a control message is affected. Default: 1.
+        share: Option<f64> = "share" optional_if(only_of(|kind| matches!(kind, FaultKind::Messages { .. }))), above(0.0, 1.0);
     }
+}
+
+/// The optional section `faults` of a file whose network has been read.
+pub(crate) fn faults(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Vec<Faults> {
+    let elements = r.optional_list(parent, "faults", FAULTS);
+    let mut faults = Vec::with_capacity(elements.len());
+    for (value, place) in elements {
+        let keys = FaultKeys::of(r, value, place.clone(), scenario);
+        if keys.edge.is_some() && !scenario.has_star() {
+            no_edges(r, place, scenario);
+        }
+        faults.push(Faults::of(keys));
+    }
+    faults
+}
+
+impl Faults {
+    fn of(keys: FaultKeys) -> Faults {
+        let kind = match keys.kind {
+            FaultKind::ClockStep { least, most } => FaultKind::ClockStep {
+                least: keys.least.unwrap_or(least),
+                most: keys.most.unwrap_or(most),
+            },
+            FaultKind::Messages { treatment, share } => FaultKind::Messages {
+                treatment,
+                share: keys.share.unwrap_or(share),
+            },
+            simple => simple,
+        };
+        Faults {
+            kind,
+            every_ms: keys.every_ms,
+            for_ms: keys.for_ms.unwrap_or(0),
+            edge: keys.edge,
+        }
+    }
+}
+
+/// The kind; those that nothing in this network can have are not offered.
+fn kind(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> FaultKind {
+    let words: Vec<(&str, FaultKind)> = words().collect();
+    r.choice_of(fields, "kind", &words, |kind| kind.may_be_in(scenario))
+}
+
+/// Reports an edge in a network without a star.
+fn no_edges(r: &mut Reader, place: String, scenario: &Scenario) {
     // Which it is is drawn, but one may be cut by name.
     let (key, called) = match scenario.own_spans().into_iter().next() {
         Some(span) => ("span", Some(span)),
@@ -188,14 +221,13 @@ fn edge(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> Option<u16> {
         format!("; 'changes' take a named one down: '{{at_ms: 100, {key}: {name}, up: false}}'")
     });
     r.report(
-        fields.pointer("edge"),
+        format!("{place}/edge"),
         "this scenario has no star, and only edges of a star are numbered",
         format!("no 'edge': the target is drawn at random each time{named}"),
     );
-    None
 }
 
-/// Whether the section fits the network.
+/// Checks that the section fits the network.
 pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
     let mut faults = scenario.faults.iter();
     let has_switches = faults.any(|faults| matches!(faults.kind, FaultKind::Restart(_)));

@@ -14,6 +14,7 @@ mod clocks;
 mod defaults;
 mod doc;
 mod faults;
+mod file;
 mod flows;
 mod live;
 mod model;
@@ -23,6 +24,7 @@ mod out_of_band;
 mod own;
 mod own_scheduler;
 mod parse;
+mod phases;
 mod problem;
 mod reader;
 mod renamed;
@@ -46,8 +48,8 @@ pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::{Flow, FlowPorts, GroupFlow};
 pub use live::NotLive;
 pub use model::{
-    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Phase, Process, Queues, Scenario, Signaling,
-    Traffic, TrafficKind, Transport, Web,
+    Controller, Core, Edge, Fibre, Frame, Hosts, LinkChange, OnOff, Process, Queues, Scenario, Signaling, Traffic,
+    TrafficKind, Transport, Web,
 };
 pub use ops::{
     Aggregation, DelayProcess, DirectLink, IngressBuffer, Macroflows, Ops, OpsClass, OpsEdge, OpsFibre, OpsLink,
@@ -55,6 +57,7 @@ pub use ops::{
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
+pub use phases::Phase;
 pub use problem::{Problem, ScenarioError};
 pub use ring::{Ingress, RING_OVERHEAD, Ring, RingTiming, Station, StationClass};
 pub use routed::{

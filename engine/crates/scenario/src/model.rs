@@ -12,12 +12,13 @@ use crate::faults::Faults;
 use crate::ops::{Aggregation, Ops, OpsClass};
 use crate::optics::{ATTENUATION_MDB, Optics};
 use crate::own_scheduler::OwnScheduler;
-use crate::parse::STATION;
+use crate::parse::{AT_MS, STATION};
+use crate::phases::Phase;
 use crate::reader::{Fields, Reader};
 use crate::ring::Ring;
 use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
-use crate::section::{Section, integer, list, nested, number, section, word};
+use crate::section::{Section, defined, flag, integer, list, nested, number, section, word};
 
 /// A report has 32 bits for the backlog.
 const LIMIT_BYTES: RangeInclusive<u64> = 1..=u32::MAX as u64;
@@ -209,32 +210,26 @@ impl Hosts {
     };
 }
 
-/// Controller and commit protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Controller {
-    /// Scheduler to start with.
-    pub scheduler: SchedulerChoice,
-    /// Time between switch and controller in virtual time, each direction.
-    pub control_latency: Duration,
-    /// Frames for which a slave trusts a commit beacon.
-    pub beacon_hold_frames: u32,
-    /// Capacity that XCP reckons with for every VOQ; `None`: that of the slots granted to it (XCP-CL).
-    pub xcp: Option<Rate>,
-    /// By what routes are chosen.
-    pub metric: Metric,
-    /// Whether it has its application `lambda`: told of sessions of GTP over routers, or with slots of a star.
-    pub lambda: bool,
-}
-
-/// A part of the run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Phase {
-    /// Its name, unique in the scenario.
-    pub name: String,
-    /// Its length.
-    pub duration_ms: u64,
-    /// What the hosts do meanwhile.
-    pub traffic: Vec<Traffic>,
+section! {
+    /// Controller and commit protocol. A star requires `scheduler`, `control_latency_ns` and `beacon_hold_frames`.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Controller [r, fields, own: &'c [OwnScheduler]] {
+        /// Initial scheduler.
+        pub scheduler: SchedulerChoice = "scheduler" read_optional(SchedulerChoice::initial(r, fields, own)), defined("scheduler");
+        /// Latency between switch and controller in simulation in ns, in each direction.
+        pub control_latency: Duration = "control_latency_ns" or(Duration::ZERO), integer(limits::CONTROL_LATENCY_NS);
+        /// Frames for which a member edge uses its slots after the last commit beacon.
+        pub beacon_hold_frames: u32 = "beacon_hold_frames" or(1), integer(limits::BEACON_HOLD_FRAMES);
+        /// XCP capacity of every VOQ in bit/s (plain XCP). Default: that of the granted slots (XCP-CL).
+        pub xcp: Option<Rate> = "xcp_capacity_bps" optional, integer(limits::RATE_BPS);
+        /// Path metric over the links of routers: number of hops, or propagation delay. Default: `hops`.
+        pub metric: Metric = "metric" or(Metric::default()), word(Metric::ALL.map(|metric| (metric.name(), metric)));
+        /// If true, the controller runs its application `lambda` (docs/lambda.md). With routers, the application
+        /// receives the GTP sessions, which must all be between hosts of routers, and serves their rates over REST. In
+        /// a star with one core, one edge per core port and no routers, the nodes are the edges (`edge0` ...), and
+        /// sessions that join over REST reserve slots of each frame. Default: false.
+        pub lambda: bool = "lambda" or(false), flag();
+    }
 }
 
 /// One entry of a phase's traffic; [`Scenario::flows`] says which flows it stands for.
@@ -355,6 +350,11 @@ transports! {
 }
 
 impl Transport {
+    /// Names in a scenario file.
+    pub(crate) fn words() -> impl Iterator<Item = (&'static str, Transport)> {
+        Transport::ALL.iter().map(|transport| (transport.name(), *transport))
+    }
+
     /// Returns the default of SACK.
     pub fn uses_sack(self) -> bool {
         self.row().sack
@@ -409,23 +409,26 @@ pub struct Web {
     pub max_size: Bytes,
 }
 
-/// A change of one pair of fibres at one time; what is `None` stays as it is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkChange {
-    /// When, counted from the start of the first phase.
-    pub at_ms: u64,
-    /// The core's end.
-    pub core: u16,
-    /// The edge's end.
-    pub edge: u16,
-    /// New rate.
-    pub rate: Option<Rate>,
-    /// New propagation delay. The edge's T_d stays, as nothing tells the edge.
-    pub delay: Option<Duration>,
-    /// New loss probability, 0 to 1.
-    pub loss: Option<f64>,
-    /// New attenuation, in dB / 1000.
-    pub attenuation_mdb: Option<u32>,
-    /// Whether light passes.
-    pub up: Option<bool>,
+section! {
+    /// Change of a fibre pair of a star; omitted values do not change.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct LinkChange {
+        /// Time in ms from the start of the first phase.
+        pub at_ms: u64 = "at_ms" required, integer(AT_MS);
+        /// Core of the fibre pair.
+        pub core: u16 = "core" required, integer(STATION);
+        /// Edge of the fibre pair.
+        pub edge: u16 = "edge" required, integer(STATION);
+        /// New rate in bit/s.
+        pub rate: Option<Rate> = "rate_bps" optional, integer(limits::RATE_BPS);
+        /// New propagation delay in ns; the edge's timing advance (T_d) does not change.
+        pub delay: Option<Duration> = "delay_ns" optional, integer(limits::DELAY_NS);
+        /// New probability of losing a packet.
+        pub loss: Option<f64> = "loss" optional, number(0.0..=1.0);
+        /// New attenuation in dB/1000. Needs `optics`.
+        pub attenuation_mdb: Option<u32> = "attenuation_mdb" optional, integer(ATTENUATION_MDB);
+        /// If true, the fibre pair is up.
+        pub up: Option<bool> = "up" optional, flag();
+    }
+    any ["rate_bps", "delay_ns", "loss", "attenuation_mdb", "up"]
 }

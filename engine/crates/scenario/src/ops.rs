@@ -271,6 +271,7 @@ impl Scenario {
 /// The section `ops`.
 pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ops",
+    network: crate::file::NetworkType::Ops,
     called: "an OPS network",
     hosts_at: "edge",
     device: Device::OpsEdge,

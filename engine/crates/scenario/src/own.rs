@@ -2,6 +2,7 @@
 //! Networks that have a section of their own in a file. Each stands in it alone, with hosts in groups.
 
 use crate::address::Device;
+use crate::file::NetworkType;
 use crate::model::Scenario;
 use crate::reader::{Fields, Reader};
 use crate::{ops, ring};
@@ -12,6 +13,7 @@ pub(crate) static SECTIONS: &[&NetworkSection] = &[&ring::SECTION, &ops::SECTION
 /// What a file says of such a network, under one key.
 pub(crate) struct NetworkSection {
     pub(crate) key: &'static str,
+    pub(crate) network: NetworkType,
     /// The network, with an article.
     pub(crate) called: &'static str,
     /// What a group of hosts calls the node that it is at.

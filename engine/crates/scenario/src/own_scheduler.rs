@@ -2,15 +2,18 @@
 //! Schedulers that are not the controller's own: a Java class in a jar, or a program that the controller asks.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::doc::Doc;
 
 use crate::reader::{Fields, Reader};
 use crate::scheduler::{OURS, SettingValue};
+use crate::section::{Section as _, integer, list, raw, section, string};
 
 const MAX_SCHEDULERS: usize = 64;
-const MAX_WORDS: usize = 256;
+const WORDS: RangeInclusive<usize> = 1..=256;
+const LIMIT_MS: RangeInclusive<u64> = 1..=60_000;
 const MAX_SETTINGS: usize = 64;
 const MAX_NAME: usize = 64;
 
@@ -48,6 +51,36 @@ impl OwnScheduler {
             SchedulerSource::Jar(file) => *file = directory.join(&file),
             SchedulerSource::Command { directory: place, .. } => *place = directory.join(&place),
         }
+    }
+}
+
+section! {
+    /// Java class in a JAR file, or a program that is called over HTTP (schema/scheduler.schema.json). Paths are
+    /// relative to the directory of this file.
+    #[derive(Debug)]
+    pub(crate) struct OwnSchedulerKeys [r, fields, _context: ()] {
+        /// JAR file with the class, which declares its own settings.
+        jar: Option<String> = "jar" optional, string();
+        /// Program and its arguments.
+        command: Option<Vec<String>> = "command" optional, list(WORDS, string());
+        /// Working directory of the program. Default: the directory of this file.
+        directory: Option<String> = "directory" optional, string();
+        /// Response timeout in emulation in ms; in simulation it is 30 s. Default: 100.
+        limit_ms: Option<u64> = "limit_ms" optional, integer(LIMIT_MS);
+        /// Settings of the program with their default values.
+        settings: BTreeMap<String, SettingValue> = "settings" read_optional(settings_of(r, fields)), raw(SETTINGS);
+    }
+    kinds { "jar" without ["command", "directory", "limit_ms", "settings"] }
+    rules r#"{"oneOf": [{"required": ["jar"]}, {"required": ["command"]}]}"#
+}
+
+const SETTINGS: &str =
+    r#"{"type": "object", "maxProperties": 64, "additionalProperties": {"type": ["string", "integer"]}}"#;
+
+fn settings_of(r: &mut Reader, fields: &Fields) -> BTreeMap<String, SettingValue> {
+    match r.optional(fields, "settings") {
+        Some(value) => settings(r, value, fields.pointer("settings")),
+        None => BTreeMap::new(),
     }
 }
 
@@ -92,39 +125,15 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
         return None;
     }
     let value = r.required(parent, name)?;
-    let fields = r.fields(
-        value,
-        place.clone(),
-        &["jar", "command", "directory", "limit_ms", "settings"],
-    );
-    let source = match (r.optional(&fields, "jar"), r.optional(&fields, "command")) {
-        (Some(jar), None) => {
-            for key in ["directory", "limit_ms", "settings"] {
-                if r.optional(&fields, key).is_some() {
-                    r.report(
-                        fields.pointer(key),
-                        "not allowed with 'jar': the class declares its own settings",
-                        "no such key",
-                    );
-                }
-            }
-            SchedulerSource::Jar(PathBuf::from(text(r, jar, fields.pointer("jar"))))
-        }
-        (None, Some(_)) => {
-            let words = r.list(&fields, "command", 1..=MAX_WORDS);
-            SchedulerSource::Command {
-                words: words.into_iter().map(|(word, place)| text(r, word, place)).collect(),
-                limit_ms: r.optional_integer(&fields, "limit_ms", 1..=60_000),
-                settings: match r.optional(&fields, "settings") {
-                    Some(value) => settings(r, value, fields.pointer("settings")),
-                    None => BTreeMap::new(),
-                },
-                directory: match r.optional(&fields, "directory") {
-                    Some(directory) => PathBuf::from(text(r, directory, fields.pointer("directory"))),
-                    None => PathBuf::new(),
-                },
-            }
-        }
+    let keys = OwnSchedulerKeys::of(r, value, place.clone(), ());
+    let source = match (keys.jar, keys.command) {
+        (Some(jar), None) => SchedulerSource::Jar(PathBuf::from(jar)),
+        (None, Some(words)) => SchedulerSource::Command {
+            words,
+            limit_ms: keys.limit_ms,
+            settings: keys.settings,
+            directory: keys.directory.map(PathBuf::from).unwrap_or_default(),
+        },
         _ => {
             r.report(place, "missing scheduler source", "either 'jar' or 'command'");
             return None;
@@ -134,16 +143,6 @@ fn one(r: &mut Reader, parent: &Fields, name: &str) -> Option<OwnScheduler> {
         name: name.to_owned(),
         source,
     })
-}
-
-fn text(r: &mut Reader, value: &Doc, place: String) -> String {
-    match value.as_str() {
-        Some(text) if !text.is_empty() => text.to_owned(),
-        _ => {
-            r.report(place, format!("found {}", value.describe()), "a string");
-            String::new()
-        }
-    }
 }
 
 /// Settings of a scheduler that is not the controller's own: only that knows which are right.

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use slotwise_units::{Bytes, Duration, Rate};
+use slotwise_units::{Bytes, Duration};
 
 use crate::doc::{Doc, Edit, Mapping};
 use crate::problem::Problem;
@@ -31,6 +31,11 @@ impl<'v> Fields<'v> {
         }
         let mut others = spellings(key);
         others.find_map(|spelling| Some((quantity(map, spelling.key)?, Some(spelling))))
+    }
+
+    /// JSON pointer to this mapping.
+    pub(crate) fn place(&self) -> String {
+        self.pointer.clone()
     }
 
     /// JSON pointer to `key` of this mapping.
@@ -244,34 +249,9 @@ impl Reader {
         Duration::from_ns(self.integer(fields, key, range))
     }
 
-    /// A time within `range`, ns, if `key` is there.
-    pub(crate) fn optional_duration(
-        &mut self,
-        fields: &Fields,
-        key: &str,
-        range: RangeInclusive<u64>,
-    ) -> Option<Duration> {
-        self.optional_integer(fields, key, range).map(Duration::from_ns)
-    }
-
-    /// A rate within `range`, bit/s.
-    pub(crate) fn rate(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Rate {
-        Rate::from_bps(self.integer(fields, key, range))
-    }
-
-    /// A rate within `range`, bit/s, if `key` is there.
-    pub(crate) fn optional_rate(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<Rate> {
-        self.optional_integer(fields, key, range).map(Rate::from_bps)
-    }
-
     /// An amount of data within `range`, bytes.
     pub(crate) fn bytes(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Bytes {
         Bytes::new(self.integer(fields, key, range))
-    }
-
-    /// An amount of data within `range`, bytes, if `key` is there.
-    pub(crate) fn optional_bytes(&mut self, fields: &Fields, key: &str, range: RangeInclusive<u64>) -> Option<Bytes> {
-        self.optional_integer(fields, key, range).map(Bytes::new)
     }
 
     fn integer_value(&mut self, value: &Doc, pointer: String, range: RangeInclusive<u64>) -> u64 {

@@ -227,6 +227,7 @@ impl Station {
 /// The section `ring`.
 pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ring",
+    network: crate::file::NetworkType::Ring,
     called: "a ring",
     hosts_at: "station",
     device: Device::Station,

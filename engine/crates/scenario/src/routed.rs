@@ -2,22 +2,37 @@
 //! IP routers: links of any shape, also to edges of a star; groups of hosts, of routers and of stations of a ring, flows, and what
 //! happens to the links.
 
+mod changes;
 mod check;
+mod flows;
 pub(crate) mod gtp;
 mod parse;
 mod tcp;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use slotwise_units::{Bytes, Duration, Rate};
 
 use crate::address::{Device, Endpoint, HostId};
-use crate::model::{Process, Scenario, Transport, Web};
+use crate::doc::Doc;
+use crate::model::Scenario;
+use crate::parse::{DELAY_NS, RATE_BPS};
+use crate::reader::{Fields, Reader};
+use crate::section::{Schema, Section as _, Shape, defined, integer, name, number, section};
+pub use changes::{Changed, RoutedChange};
+pub(crate) use changes::{HostsChange, RouterLinkChange, SpanChange};
 pub(crate) use check::cross_check;
+pub(crate) use flows::FlowKeys;
+pub use flows::{FlowGroup, Source};
 pub use gtp::{GtpFlow, GtpHost};
 pub(crate) use gtp::{GtpFlowKeys, GtpHostKeys};
-pub(crate) use parse::parse;
+use parse::{At, Ends};
+pub(crate) use parse::{FLOWS, HOST_GROUPS, LINKS, PACKET_BYTES, ROUTERS, SAMPLE_MS, parse};
 pub use tcp::Tcp;
+
+const BUFFER_PACKETS: RangeInclusive<u64> = 1..=10_000_000;
+const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
+const GROUP_HOSTS: RangeInclusive<u64> = 1..=10_000;
 
 /// Key of the groups of hosts beside what else a mix says of hosts.
 pub(crate) const GROUPS: &str = "groups";
@@ -67,25 +82,29 @@ impl Metric {
     }
 }
 
-/// One direction of a link between two routers, or a router and an edge's access port.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RoutedLink {
-    /// Its name.
-    pub name: String,
-    /// Router or edge whose output it is.
-    pub from: Device,
-    /// Router or edge at the other end.
-    pub to: Device,
-    /// Rate.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Probability that a packet is lost on it, in [0, 1].
-    pub loss: f64,
-    /// What waits for it at most.
-    pub buffer: Buffer,
-    /// Capacity that the router's XCP reckons with; `None`: no XCP on this output.
-    pub xcp: Option<Rate>,
+section! {
+    /// Unidirectional link between two routers, or a router and an edge's access port.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct RoutedLink [r, fields, ends: &'c Ends<'c>] {
+        /// Name of the link.
+        pub name: String = "name" required, name();
+        /// Router or edge (`edgeN`) at the sending end.
+        pub from: Device = "from" read(ends.find(r, fields, "from")), name();
+        /// Router or edge at the receiving end. An edge uses access ports after those of its hosts, and needs a link in
+        /// both directions.
+        pub to: Device = "to" read(ends.find(r, fields, "to")), name();
+        /// Rate in bit/s, counted in IP bytes.
+        pub rate: Rate = "rate_bps" required, integer(RATE_BPS);
+        /// Propagation delay in ns.
+        pub delay: Duration = "delay_ns" required, integer(DELAY_NS);
+        /// Probability of losing a packet at the end of the link, after its transmission. Default: 0.
+        pub loss: f64 = "loss" or(0.0), number(0.0..=1.0);
+        /// Queue in front of the link.
+        pub buffer: Buffer = "buffer" required, BufferShape;
+        /// XCP capacity of the router's output in bit/s; edges have XCP only in front of their fibres. Default: no XCP
+        /// at this output.
+        pub xcp: Option<Rate> = "xcp_capacity_bps" optional, integer(RATE_BPS);
+    }
 }
 
 /// What may wait for an output, the packet being sent not counted.
@@ -97,25 +116,69 @@ pub enum Buffer {
     Bytes(Bytes),
 }
 
-/// Like hosts of one router or station, each on a link of its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostGroup {
-    /// Name of the group; host `i` of it is `NAME.i`.
-    pub name: String,
-    /// How many.
-    pub count: u32,
-    /// Their router or station.
-    pub node: Device,
-    /// Rate of each direction.
-    pub rate: Rate,
-    /// Propagation delay from host to its node.
-    pub up_delay: Duration,
-    /// Propagation delay from there to the host.
-    pub down_delay: Duration,
-    /// What waits for each direction at most.
-    pub buffer: Buffer,
-    /// How their GTP shares the link.
-    pub gtp: GtpHost,
+section! {
+    /// Capacity of the queue in front of the link in packets or IP bytes, excluding the packet in transmission.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct BufferKeys {
+        /// Packets of any size.
+        packets: Option<u32> = "packets" optional, integer(BUFFER_PACKETS);
+        /// IP bytes.
+        bytes: Option<Bytes> = "bytes" optional, integer(BUFFER_BYTES);
+    }
+    rules r#"{"minProperties": 1, "maxProperties": 1}"#
+}
+
+/// Buffer under a key.
+pub(crate) struct BufferShape;
+
+impl Shape for BufferShape {
+    type Value = Buffer;
+
+    fn required(&self, r: &mut Reader, fields: &Fields, key: &str) -> Buffer {
+        let Some(value) = r.required(fields, key) else {
+            return Buffer::Packets(1);
+        };
+        let keys = BufferKeys::of(r, value, fields.pointer(key), ());
+        match (keys.packets, keys.bytes) {
+            (Some(packets), None) => Buffer::Packets(packets),
+            (None, Some(bytes)) => Buffer::Bytes(bytes),
+            _ => {
+                let reason = "none or two of 'packets' and 'bytes'";
+                r.report(fields.pointer(key), reason, "exactly one of them");
+                Buffer::Packets(1)
+            }
+        }
+    }
+}
+
+impl Schema for BufferShape {
+    fn schema(&self) -> Doc {
+        BufferKeys::described()
+    }
+}
+
+section! {
+    /// Group of hosts at one router, ring station or OPS edge, each on a separate access link.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct HostGroup [r, fields, at: &'c At<'c>] {
+        /// Name of the group; host i of it is NAME.i.
+        pub name: String = "name" required, name();
+        /// Number of hosts.
+        pub count: u32 = "count" required, integer(GROUP_HOSTS);
+        /// Router, ring station or OPS edge of the hosts.
+        pub node: Device = "at" read(at.find(r, fields, AT)), name();
+        /// Rate of the access link in bit/s, in each direction.
+        pub rate: Rate = "rate_bps" required, integer(RATE_BPS);
+        /// Propagation delay in ns from the host to the router, station or edge.
+        pub up_delay: Duration = "up_delay_ns" required, integer(DELAY_NS);
+        /// Propagation delay in ns from the router, station or edge to the host.
+        pub down_delay: Duration = "down_delay_ns" required, integer(DELAY_NS);
+        /// Queue in front of each direction of the access link.
+        pub buffer: Buffer = "buffer" required, BufferShape;
+        /// Rate allocation of the Group Transport Protocol (GTP) at a host's access link, in each direction separately
+        /// (docs/lambda.md).
+        pub gtp: GtpHost = "gtp" read_optional(gtp::host(r, fields, rate)), defined("host_gtp");
+    }
 }
 
 /// Some of the hosts.
@@ -125,112 +188,6 @@ pub enum Party {
     Group(usize),
     /// Hosts of an edge, or one.
     Star(Endpoint),
-}
-
-/// Like flows: so many from each host of a party to the host of the same number in another.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FlowGroup {
-    /// Name of the group; flow `i` of it is `NAME.i`.
-    pub name: String,
-    /// The senders.
-    pub from: Party,
-    /// The receivers, as many.
-    pub to: Party,
-    /// Flows of each two hosts.
-    pub each: u32,
-    /// Congestion control.
-    pub transport: Transport,
-    /// Whether it uses SACK.
-    pub sack: bool,
-    /// What else is said of its TCP.
-    pub tcp: Tcp,
-    /// What each sends.
-    pub source: Source,
-    /// Largest IP packet that they send.
-    pub packet_bytes: u32,
-    /// DSCP of their packets, acknowledgements among them.
-    pub dscp: u8,
-    /// Window of their receivers; `None`: as large as those of Linux may become.
-    pub window_bytes: Option<u32>,
-    /// Earliest start.
-    pub start_ms: u64,
-    /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.
-    pub spread_ms: u64,
-    /// When its sources send nothing new any more; `None`: when the run ends.
-    pub stop_ms: Option<u64>,
-    /// Whether the order of their packets and what was sent needlessly is measured.
-    pub measure: bool,
-}
-
-/// What a flow sends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Source {
-    /// A stream of so many bytes; `None`: until the end.
-    Stream {
-        /// How many.
-        bytes: Option<Bytes>,
-    },
-    /// UDP datagrams in full IP packets.
-    Udp {
-        /// Rate, counted in IP bytes; of bursts with an on-off process.
-        rate: Rate,
-        /// When they are sent.
-        process: Process,
-    },
-    /// A session of GTP.
-    Gtp(GtpFlow),
-    /// Pages for users at the receiving host, one connection a page.
-    Web {
-        /// Users of each flow.
-        users: u32,
-        /// How they behave.
-        web: Web,
-    },
-}
-
-/// A change, at one time or several times over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RoutedChange {
-    /// The first time.
-    pub at_ms: u64,
-    /// (period in ms, how often in all) of one that comes again.
-    pub again: Option<(u64, u64)>,
-    /// What changes.
-    pub what: Changed,
-}
-
-/// What a change changes; `None` stays as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    /// A link between routers.
-    Link {
-        /// Its index.
-        link: usize,
-        /// New rate.
-        rate: Option<Rate>,
-        /// New propagation delay.
-        delay: Option<Duration>,
-        /// New capacity for XCP.
-        xcp: Option<Rate>,
-        /// Whether it carries anything, and the link the other way with it.
-        up: Option<bool>,
-    },
-    /// Whether a span of a ring carries anything, either way.
-    Span {
-        /// Its index among [`crate::Ring::spans`].
-        span: usize,
-        /// Whether it does.
-        up: bool,
-    },
-    /// The links of a group of hosts.
-    Hosts {
-        /// Its index.
-        group: usize,
-        /// New delay from host to router.
-        up_delay: Option<Duration>,
-        /// New delay from router to host.
-        down_delay: Option<Duration>,
-    },
 }
 
 impl Scenario {

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which scheduler a controller uses, and its settings. What can be set is said once, in `schema/scenario.schema.json`, which the
-//! controller's tests hold against the schedulers themselves.
+//! Scheduler of a controller, and its settings.
+
+mod settings;
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use crate::doc::Doc;
 
 use crate::model::Scenario;
 use crate::own_scheduler::{self, OwnScheduler};
-use crate::parse::read_checked;
+use crate::parse::{AT_MS, read_checked};
 use crate::problem::ScenarioError;
 use crate::reader::{Fields, Reader};
+use crate::section::{defined, integer, section};
+pub(crate) use settings::definitions;
+use settings::{Setting, Values};
 
-const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
 /// The key whose value is a list of rules for edge pairs.
 const WEIGHTS: &str = "weights";
 const MAX_WEIGHT: u32 = 64;
 const MAX_RULES: usize = 2048;
 
 /// The schedulers that the controller has itself.
-pub(crate) const OURS: [&str; 6] = ["fair", "islip", "pim", "maximum-weight", "solstice", "rotation"];
+pub(crate) const OURS: [&str; 6] = settings::NAMES;
 /// The one that is used where nothing is said.
 pub(crate) const DEFAULT: &str = OURS[0];
 
@@ -42,13 +44,15 @@ pub enum SettingValue {
     Text(String),
 }
 
-/// Another scheduler, or other settings, from some time on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchedulerChange {
-    /// When, counted from the start of the first phase.
-    pub at_ms: u64,
-    /// What holds from then on.
-    pub choice: SchedulerChoice,
+section! {
+    /// Change of the scheduler.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SchedulerChange [r, fields, own: &'c [OwnScheduler]] {
+        /// Time in ms from the start of the first phase.
+        pub at_ms: u64 = "at_ms" required, integer(AT_MS);
+        /// New scheduler.
+        pub choice: SchedulerChoice = "scheduler" read(choice(r, fields, "scheduler", own)), defined("scheduler");
+    }
 }
 
 impl SchedulerChoice {
@@ -57,6 +61,16 @@ impl SchedulerChoice {
         SchedulerChoice {
             scheduler: name.to_owned(),
             settings: BTreeMap::new(),
+        }
+    }
+}
+
+impl SchedulerChoice {
+    /// The scheduler at the start of a run: the default one if the file names none.
+    pub(crate) fn initial(r: &mut Reader, fields: &Fields, own: &[OwnScheduler]) -> SchedulerChoice {
+        match r.optional(fields, "scheduler") {
+            Some(_) => choice(r, fields, "scheduler", own),
+            None => SchedulerChoice::of(DEFAULT),
         }
     }
 }
@@ -78,49 +92,6 @@ impl Scenario {
     }
 }
 
-/// What the schema says of one setting.
-#[derive(Debug)]
-struct Setting {
-    words: Vec<String>,
-    minimum: Option<u64>,
-    maximum: Option<u64>,
-}
-
-impl Setting {
-    fn of(schema: &Doc) -> Setting {
-        let words = schema.get("enum").and_then(Doc::as_list).unwrap_or_default();
-        let bound = |key| schema.get(key).and_then(Doc::as_u64);
-        Setting {
-            words: words.iter().filter_map(Doc::as_str).map(str::to_owned).collect(),
-            minimum: bound("minimum"),
-            maximum: bound("maximum"),
-        }
-    }
-}
-
-/// Settings of the schedulers, by the scheduler's name, in the order of the schema.
-fn known_settings() -> &'static BTreeMap<&'static str, Vec<(String, Setting)>> {
-    static KNOWN: OnceLock<BTreeMap<&'static str, Vec<(String, Setting)>>> = OnceLock::new();
-    KNOWN.get_or_init(|| {
-        let schema = Doc::read(SCHEMA.as_bytes()).expect("the schema is JSON, which is YAML");
-        let definitions = schema.get("$defs").expect("the schema describes settings");
-        let settings_of = |scheduler: &&'static str| {
-            let definition = format!("settings_of_{}", scheduler.replace('-', "_"));
-            let properties = definitions
-                .get(&definition)
-                .and_then(|settings| settings.get("properties"));
-            let settings = properties.and_then(Doc::as_mapping);
-            let settings = settings.expect("the schema describes every scheduler").iter();
-            let settings = settings.map(|(name, setting)| {
-                let name = name.as_str().expect("keys of JSON are strings").to_owned();
-                (name, Setting::of(setting))
-            });
-            (*scheduler, settings.collect())
-        };
-        OURS.iter().map(settings_of).collect()
-    })
-}
-
 /// The scheduler under `key`: its name, or its name and settings.
 pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str, own: &[OwnScheduler]) -> SchedulerChoice {
     let all = OURS.into_iter().chain(own.iter().map(|own| own.name.as_str()));
@@ -136,7 +107,7 @@ pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str, own: &[OwnSched
         && let Some(value) = r.optional(&choice, "settings")
     {
         let place = choice.pointer("settings");
-        chosen.settings = match known_settings().get(chosen.scheduler.as_str()) {
+        chosen.settings = match settings::of(&chosen.scheduler) {
             Some(known) => settings_of_ours(r, value, place, known),
             None => own_scheduler::settings(r, value, place),
         };
@@ -144,45 +115,43 @@ pub(crate) fn choice(r: &mut Reader, fields: &Fields, key: &str, own: &[OwnSched
     chosen
 }
 
-fn settings_of_ours(
-    r: &mut Reader,
-    value: &Doc,
-    place: String,
-    known: &[(String, Setting)],
-) -> BTreeMap<String, SettingValue> {
-    let keys: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+fn settings_of_ours(r: &mut Reader, value: &Doc, place: String, known: &[&Setting]) -> BTreeMap<String, SettingValue> {
+    let keys: Vec<&str> = known.iter().map(|setting| setting.name).collect();
     let given = r.fields(value, place, &keys);
     let mut settings = BTreeMap::new();
-    for (name, setting) in known {
-        let value = setting_value(r, &given, name, setting);
-        settings.extend(value.map(|value| (name.clone(), value)));
+    for setting in known {
+        let value = setting_value(r, &given, setting);
+        settings.extend(value.map(|value| (setting.name.to_owned(), value)));
     }
     settings
 }
 
-fn setting_value(r: &mut Reader, given: &Fields, name: &str, setting: &Setting) -> Option<SettingValue> {
+fn setting_value(r: &mut Reader, given: &Fields, setting: &Setting) -> Option<SettingValue> {
+    let Setting { name, values, .. } = setting;
     let value = r.optional(given, name)?;
-    if let (Some(low), Some(high)) = (setting.minimum, setting.maximum) {
-        return r.optional_integer(given, name, low..=high).map(SettingValue::Integer);
-    }
-    let text = value.as_str();
-    let is_right = |text: &&str| match setting.words.as_slice() {
-        [] => rules(text).is_some(),
-        words => words.iter().any(|word| word == text),
-    };
-    match text.filter(is_right) {
-        Some(text) => Some(SettingValue::Text(text.to_owned())),
-        None => {
-            let expected = match setting.words.as_slice() {
-                [] => format!(
-                    "at most {MAX_RULES} comma-separated rules 'sender>receiver=weight' with edge numbers or *, and a weight of 1 to {MAX_WEIGHT} or 'first'"
-                ),
-                words => words.join(" or "),
-            };
-            r.report(given.pointer(name), format!("found {}", value.describe()), expected);
-            None
+    let (is_right, expected) = match values {
+        Values::Integer(range) => {
+            return r
+                .optional_integer(given, name, range.clone())
+                .map(SettingValue::Integer);
         }
+        Values::Words(words) => {
+            let is_word = value.as_str().is_some_and(|text| words.contains(&text));
+            (is_word, words.join(" or "))
+        }
+        Values::Weights => {
+            let are_rules = value.as_str().is_some_and(|text| rules(text).is_some());
+            let expected = format!(
+                "at most {MAX_RULES} comma-separated rules 'sender>receiver=weight' with edge numbers or *, and a weight of 1 to {MAX_WEIGHT} or 'first'"
+            );
+            (are_rules, expected)
+        }
+    };
+    if !is_right {
+        r.report(given.pointer(name), format!("found {}", value.describe()), expected);
+        return None;
     }
+    value.as_str().map(|text| SettingValue::Text(text.to_owned()))
 }
 
 /// The edges that a list of rules names; `None` if it is no such list.
@@ -208,15 +177,6 @@ fn rules(text: &str) -> Option<Vec<usize>> {
 fn digits(text: &str, most: usize) -> Option<u32> {
     let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)
-}
-
-/// A change of the scheduler.
-pub(crate) fn change(r: &mut Reader, own: &[OwnScheduler], value: &Doc, pointer: String) -> SchedulerChange {
-    let fields = r.fields(value, pointer, &["at_ms", "scheduler"]);
-    SchedulerChange {
-        at_ms: r.integer(&fields, "at_ms", crate::parse::AT_MS),
-        choice: choice(r, &fields, "scheduler", own),
-    }
 }
 
 /// Whether edges that are named exist, and changes come before the end.
@@ -258,7 +218,7 @@ mod tests {
 
     #[test]
     fn rules_are_those_that_the_schema_takes() {
-        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(&crate::schema()).unwrap();
         let weights = &schema["$defs"]["settings_of_fair"]["properties"][WEIGHTS];
         let validator = jsonschema::validator_for(weights).unwrap();
         let cases = [
@@ -317,9 +277,10 @@ mod tests {
     #[test]
     fn every_scheduler_has_settings() {
         let names = |scheduler: &str| -> Vec<&str> {
-            known_settings()[scheduler]
+            settings::of(scheduler)
+                .unwrap()
                 .iter()
-                .map(|(name, _)| name.as_str())
+                .map(|setting| setting.name)
                 .collect()
         };
         assert_eq!(names("fair"), ["share", "order", "weights", "estimator"]);

@@ -1,74 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON Schema of the plain form of a file: `schema/base.json` has what depends on the network type, sections have their keys.
+//! JSON Schema of the plain form of a file, made from the declarations of its keys and sections.
 
-use crate::clocks::Clocks;
 use crate::doc::Doc;
-use crate::model::{Core, Edge, Frame, Hosts, Queues};
-use crate::ops::{AggregationKeys, OpsKeys, StarClass};
-use crate::optics::Optics;
-use crate::section::Section;
-use crate::{ring, routed};
+use crate::model::Hosts;
+use crate::ops::OpsKeys;
+use crate::own_scheduler::OwnSchedulerKeys;
+use crate::routed::{self, HOST_GROUPS, HostGroup};
+use crate::section::{Schema as _, Section, describe, list, nested, object, raw, text};
+use crate::sources::{FlowWeb, GroupUdp};
+use crate::{file, ring, scheduler};
 
-/// Everything that no section declares. A mapping with the key `$section` stands for the section of this name, with the further keys
-/// and properties of the mapping.
-pub(crate) const BASE: &str = include_str!("schema/base.json");
-const SECTION: &str = "$section";
 /// Characters of a line.
 const WIDTH: usize = 200;
 
-/// Name of a section, and its schema.
-type Named = (&'static str, fn() -> Doc);
-
-/// Schemas of sections by name.
-const SECTIONS: &[Named] = &[
-    ("aggregation", AggregationKeys::described),
-    ("clocks", Clocks::described),
-    ("core", Core::schema),
-    ("edge", Edge::schema),
-    ("flow_gtp", routed::GtpFlowKeys::described),
-    ("flow_tcp", routed::Tcp::described),
-    ("frame", Frame::described),
-    ("host_gtp", routed::GtpHostKeys::described),
-    ("hosts", Hosts::described),
-    ("ops", OpsKeys::described),
-    ("optics", Optics::described),
-    ("queues", Queues::described),
-    ("star_class", StarClass::schema),
-    ("ring", ring::RingKeys::described),
+/// Texts with a pattern.
+const PATTERNS: [(&str, &str, &str); 4] = [
+    ("name", "", "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"),
+    ("span_name", "", "^[A-Za-z0-9][A-Za-z0-9_.-]{0,128}$"),
+    (
+        "endpoint",
+        "Endpoint: all hosts ('all'), all hosts of an edge ('edgeN'), or host K of edge E ('hE_K').",
+        "^(all|edge(0|[1-9][0-9]{0,4})|h(0|[1-9][0-9]{0,4})_(0|[1-9][0-9]{0,4}))$",
+    ),
+    (
+        "own_scheduler_name",
+        "Name of a custom scheduler in 'schedulers'.",
+        "^[a-z][a-z0-9-]{0,63}$",
+    ),
 ];
+
+/// Definitions: what stands under several keys, or is named by other files.
+fn definitions() -> Doc {
+    let mut definitions = Doc::mapping(0);
+    for (name, schema) in scheduler::definitions() {
+        definitions.set(&name, schema);
+    }
+    let groups = |least| list(least..=*HOST_GROUPS.end(), nested::<HostGroup>()).schema();
+    let about = "Groups of hosts at one router, station or edge, each host on a separate access link; host i of group G is G.i.";
+    let mixed = "Groups of hosts at one router, each host on a separate access link; host i of group G is G.i.";
+    let mut star_hosts = Hosts::described();
+    if let Some(properties) = star_hosts.get_mut("properties") {
+        properties.set("groups", describe(&[mixed], groups(0)));
+    }
+    let sections = [
+        ("own_scheduler", OwnSchedulerKeys::described()),
+        ("host_groups", describe(&[about], groups(*HOST_GROUPS.start()))),
+        ("star_hosts", star_hosts),
+        ("flow_tcp", routed::Tcp::described()),
+        ("host_gtp", routed::GtpHostKeys::described()),
+        ("flow_gtp", routed::GtpFlowKeys::described()),
+        ("flow_udp", GroupUdp::described()),
+        ("flow_web", FlowWeb::described()),
+        ("ring", ring::RingKeys::described()),
+        ("ops", OpsKeys::described()),
+        (
+            "probability",
+            raw(r#"{"type": "number", "minimum": 0, "maximum": 1}"#).schema(),
+        ),
+    ];
+    for (name, schema) in sections {
+        definitions.set(name, schema);
+    }
+    for (name, about, pattern) in PATTERNS {
+        let schema = object([("type", text("string")), ("pattern", text(pattern))]);
+        definitions.set(name, describe(&[about], schema));
+    }
+    definitions
+}
 
 /// The JSON Schema of scenario files in their plain form, as text.
 pub fn schema() -> String {
-    let mut base = Doc::read(BASE.as_bytes()).expect("the base is JSON, which is YAML");
-    insert(&mut base);
+    let mut schema = file::schema();
+    schema.set("$defs", definitions());
     let mut text = String::new();
-    print(&base, 0, &mut text);
+    print(&schema, 0, &mut text);
     text + "\n"
-}
-
-/// Puts sections in place of their names.
-fn insert(schema: &mut Doc) {
-    for inner in schema.values_mut() {
-        insert(inner);
-    }
-    let name = schema.get(SECTION).and_then(Doc::as_str);
-    let Some(name) = name else { return };
-    let (_, section) = SECTIONS.iter().find(|(known, _)| *known == name).expect(name);
-    let mut more = std::mem::replace(schema, section());
-    more.remove(|key| key == SECTION);
-    merge(schema, more);
-}
-
-/// Adds keys to a mapping, and to the mappings within; null removes one.
-fn merge(schema: &mut Doc, mut more: Doc) {
-    for key in more.names() {
-        match (schema.get_mut(&key), more.get_mut(&key)) {
-            (_, Some(value)) if value.to_json() == "null" => schema.remove(|known| known == key),
-            (Some(known), Some(value)) if known.is_mapping() => merge(known, std::mem::replace(value, Doc::mapping(0))),
-            (_, Some(value)) => schema.set(&key, std::mem::replace(value, Doc::mapping(0))),
-            (_, None) => {}
-        }
-    }
 }
 
 /// A value on one line if it fits, else an entry a line.

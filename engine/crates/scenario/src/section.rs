@@ -21,15 +21,21 @@
 //! - `optional`: the field is an `Option`;
 //! - `or(VALUE)`: the field has this value without the key. `VALUE` may name fields above and the section's context;
 //! - `filled(TEXT)`: the plain form of a file has this text under a key that the file leaves out;
-//! - `read(VALUE)`: read by an expression, and required; `read_optional(VALUE)`: the same for a key that may be left out.
+//! - `read(VALUE)`: read by an expression, and required; `read_optional(VALUE)`: the same for a key that may be left out;
+//! - `required_if(ONLY)`, `optional_if(ONLY)`: the field is an `Option`; the key stands only with some words of another key, see [`only`].
 //!
 //! Expressions see what the head of the section names: `pub struct Ring [r, fields, context: TYPE] {`.
+//!
+//! After the rows, `kinds { "udp" without ["tcp"] }` names keys that exclude others, `any [..]` keys of which there is at least one, and
+//! `both [..]` two keys that are given together.
 
+mod only;
 mod shape;
 
+pub(crate) use only::{Only, only, optional_if, required_if};
 pub(crate) use shape::{
-    Schema, Shape, above, either, flag, integer, integers, list, name, nested, number, object, one_of, powers_of_two,
-    raw, shaped, signed, text, word,
+    Schema, Shape, above, constant, defined, either, flag, integer, integers, list, name, nested, number, object,
+    one_of, powers_of_two, raw, shaped, signed, string, text, word,
 };
 
 use crate::doc::{Doc, NOTHING};
@@ -41,6 +47,13 @@ pub(crate) trait Section: Sized {
     type Context<'c>;
     /// Lines of its text.
     const ABOUT: &'static [&'static str];
+
+    /// Keys that exclude others, with those. Only the first one that a mapping has counts.
+    const KINDS: &'static [(&'static str, &'static [&'static str])] = &[];
+    /// Keys of which a mapping has at least one; none: no such rule.
+    const ANY: &'static [&'static str] = &[];
+    /// Keys that are given together or not at all.
+    const BOTH: &'static [&'static str] = &[];
 
     /// Its keys, in the order of their rows.
     fn keys() -> &'static [&'static str];
@@ -57,7 +70,33 @@ pub(crate) trait Section: Sized {
     /// Reads a mapping with these keys and no others.
     fn of(r: &mut Reader, value: &Doc, pointer: String, context: Self::Context<'_>) -> Self {
         let fields = r.fields(value, pointer, Self::keys());
-        Self::of_fields(r, &fields, context)
+        Self::of_known(r, value, &fields, context)
+    }
+
+    /// Reads a mapping whose keys are known, and checks which of them stand together.
+    fn of_known(r: &mut Reader, value: &Doc, fields: &Fields, context: Self::Context<'_>) -> Self {
+        let has = |r: &Reader, key: &str| r.optional(fields, key).is_some();
+        if let Some((kind, others)) = Self::KINDS.iter().find(|(kind, _)| value.get(kind).is_some()) {
+            for other in others.iter().filter(|other| has(r, other)).collect::<Vec<_>>() {
+                let reason = format!("'{other}' does not apply with '{kind}'");
+                r.report(fields.pointer(other), reason, "one of the two");
+            }
+        }
+        if value.is_mapping() && !Self::ANY.is_empty() && !Self::ANY.iter().any(|key| has(r, key)) {
+            let expected = format!("at least one of {}", Self::ANY.join(", "));
+            r.report(fields.place(), "change without effect", expected);
+        }
+        if let [one, other] = Self::BOTH
+            && has(r, one) != has(r, other)
+        {
+            let (given, missing) = if has(r, one) { (one, other) } else { (other, one) };
+            r.report(
+                fields.place(),
+                format!("'{given}' without '{missing}'"),
+                "both or neither",
+            );
+        }
+        Self::of_fields(r, fields, context)
     }
 
     /// Reads the section under `key` if it is there.
@@ -145,6 +184,31 @@ pub(crate) fn mapping(properties: Vec<(&str, Doc)>, required: &[&str], rules: &s
     schema
 }
 
+/// Adds rules of which keys stand together to the schema of a section; `conditions` are those of its keys.
+pub(crate) fn together<'k, S: Section>(
+    schema: &mut Doc,
+    conditions: impl IntoIterator<Item = (&'k str, Option<(Only, bool)>)>,
+) {
+    let keys = |keys: &[&str]| Doc::list(keys.iter().map(|key| text(key)).collect(), 0);
+    let required = |key: &&str| object([("required", keys(&[key]))]);
+    if !S::ANY.is_empty() {
+        schema.set("anyOf", Doc::list(S::ANY.iter().map(required).collect(), 0));
+    }
+    if let [one, other] = S::BOTH {
+        let both = object([(*one, keys(&[other])), (*other, keys(&[one]))]);
+        schema.set("dependentRequired", both);
+    }
+    let excluded = |(kind, others): &(&str, &[&str])| {
+        let none = object([("properties", only::none(others.iter().copied()))]);
+        object([("if", required(kind)), ("then", none)])
+    };
+    let mut all: Vec<Doc> = S::KINDS.iter().map(excluded).collect();
+    all.extend(only::rules(conditions));
+    if !all.is_empty() {
+        schema.set("allOf", Doc::list(all, 0));
+    }
+}
+
 /// Declares a section; see the top of this file.
 macro_rules! section {
     (
@@ -167,6 +231,9 @@ macro_rules! section {
                 $field_vis:vis $field:ident: $type:ty = $key:literal $presence:ident $(($value:expr))?, $shape:expr;
             )+
         }
+        $(kinds { $($kind:literal without [$($excluded:literal),+]),+ $(,)? })?
+        $(any [$($any:literal),+])?
+        $(both [$($both:literal),+])?
         $(rules $rules:literal)?
     ) => {
         $(#[doc = $about])+
@@ -178,6 +245,9 @@ macro_rules! section {
         impl $crate::section::Section for $name {
             type Context<'c> = $of;
             const ABOUT: &'static [&'static str] = &[$($about),+];
+            $(const KINDS: &'static [(&'static str, &'static [&'static str])] = &[$(($kind, &[$($excluded),+])),+];)?
+            $(const ANY: &'static [&'static str] = &[$($any),+];)?
+            $(const BOTH: &'static [&'static str] = &[$($both),+];)?
 
             fn keys() -> &'static [&'static str] {
                 &[$($key),+]
@@ -203,7 +273,11 @@ macro_rules! section {
                 let required: Vec<&str> = required.iter().filter(|(_, is)| *is).map(|(key, _)| *key).collect();
                 let properties = vec![$(($key, $crate::section::describe(&[$($text),+], $shape.schema()))),+];
                 let rules = concat!("" $(, $rules)?);
-                $crate::section::mapping(properties, &required, if rules.is_empty() { "{}" } else { rules })
+                let conditions = [$(($key, $crate::section::condition!($presence $(($value))?))),+];
+                let mut schema =
+                    $crate::section::mapping(properties, &required, if rules.is_empty() { "{}" } else { rules });
+                $crate::section::together::<Self>(&mut schema, conditions);
+                schema
             }
 
             fn fill(doc: &mut $crate::doc::Doc) {
@@ -231,6 +305,12 @@ macro_rules! read {
             None => $value,
         }
     };
+    ($r:ident, $fields:ident, $key:literal, required_if($only:expr), $shape:expr) => {
+        $crate::section::required_if($r, $fields, $key, &$only, &$shape).map($crate::section::Field::field)
+    };
+    ($r:ident, $fields:ident, $key:literal, optional_if($only:expr), $shape:expr) => {
+        $crate::section::optional_if($r, $fields, $key, &$only, &$shape).map($crate::section::Field::field)
+    };
     ($r:ident, $fields:ident, $key:literal, read($value:expr), $shape:expr) => {
         $value
     };
@@ -255,6 +335,19 @@ macro_rules! is_required {
     };
 }
 
+/// Condition of a row, and whether its key is required then.
+macro_rules! condition {
+    (required_if($only:expr)) => {
+        Some(($only, true))
+    };
+    (optional_if($only:expr)) => {
+        Some(($only, false))
+    };
+    ($presence:ident $(($value:expr))?) => {
+        None
+    };
+}
+
 /// Puts the default of a row into the tree of a file.
 macro_rules! fill {
     ($doc:ident, $key:literal, filled($text:expr)) => {
@@ -263,4 +356,4 @@ macro_rules! fill {
     ($doc:ident, $key:literal, $presence:ident $(($value:expr))?) => {};
 }
 
-pub(crate) use {fill, is_required, read, section};
+pub(crate) use {condition, fill, is_required, read, section};

@@ -1,101 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What sources that do not take all they get are made of: arrival processes and users of the web.
+//! Keys of sources that limit themselves: arrival processes of datagrams, and web users.
 
 use std::ops::RangeInclusive;
 
-use slotwise_units::{Bytes, Duration};
+use slotwise_units::{Bytes, Duration, Rate};
 
 use crate::model::{OnOff, Process, Web};
-use crate::reader::{Fields, Reader};
+use crate::parse::FLOW_RATE_BPS;
+use crate::section::{Only, above, flag, integer, only, section, word};
 
-/// Keys under `udp` of a flow between edges' hosts.
-pub(crate) const UDP_KEYS: [&str; 6] = [
-    "rate_bps",
-    "payload_bytes",
-    "process",
-    ON_OFF_KEYS[0],
-    ON_OFF_KEYS[1],
-    SHAPE,
-];
-/// Keys under `web` of a flow.
-pub(crate) const WEB_KEYS: [&str; 7] = [
-    "users",
-    "mean_think_ns",
-    OPEN,
-    "mean_bytes",
-    "sizes",
-    SHAPE,
-    "max_bytes",
-];
 /// UDP payload of a datagram; a stamp of the source has to fit in.
-pub(crate) const PAYLOAD_BYTES: RangeInclusive<u64> = 64..=8972;
-
+const PAYLOAD_BYTES: RangeInclusive<u64> = 64..=8972;
 /// Users of a flow.
-pub(crate) const USERS: RangeInclusive<u64> = 1..=64;
-
-const ON_OFF_KEYS: [&str; 2] = ["mean_on_ns", "mean_off_ns"];
-const SHAPE: &str = "shape";
-const OPEN: &str = "open";
+const USERS: RangeInclusive<u64> = 1..=64;
 const HOUR_NS: u64 = 3_600_000_000_000;
 const MEAN_NS: RangeInclusive<u64> = 1_000..=HOUR_NS;
 const PAGE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// Usual for lengths of bursts.
 const ON_OFF_SHAPE: f64 = 1.5;
-/// What measurements of pages found (Crovella, Bestavros, IEEE/ACM Trans. Networking 5(6), 1997: 1.0 to 1.3).
+/// Measured for pages (Crovella, Bestavros, IEEE/ACM Trans. Networking 5(6), 1997: 1.0 to 1.3).
 const WEB_SHAPE: f64 = 1.2;
 /// Above this a Pareto distribution is all but constant.
 const MAX_SHAPE: f64 = 100.0;
 
-/// The arrival process under `process`.
-pub(crate) fn process(r: &mut Reader, fields: &Fields) -> Process {
-    let on_off = Process::OnOffPareto(OnOff {
-        mean_on: Duration::from_ns(*MEAN_NS.start()),
-        mean_off: Duration::from_ns(*MEAN_NS.start()),
-        shape: ON_OFF_SHAPE,
-    });
-    let choices = [
-        ("constant", Process::Constant),
-        ("poisson", Process::Poisson),
-        ("on-off-pareto", on_off),
-    ];
-    match r.choice(fields, "process", &choices) {
-        Process::OnOffPareto(_) => Process::OnOffPareto(OnOff {
-            mean_on: r.duration(fields, ON_OFF_KEYS[0], MEAN_NS),
-            mean_off: r.duration(fields, ON_OFF_KEYS[1], MEAN_NS),
-            shape: shape(r, fields).unwrap_or(ON_OFF_SHAPE),
-        }),
-        other => {
-            for key in ON_OFF_KEYS.into_iter().chain([SHAPE]) {
-                if r.optional(fields, key).is_some() {
-                    let reason = format!("'{key}' does not apply to this process");
-                    r.report(fields.pointer(key), reason, "it only with 'process: on-off-pareto'");
+/// Packet spacing of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    /// Even.
+    Constant,
+    /// Exponentially distributed.
+    Poisson,
+    /// Even within on periods.
+    OnOff,
+}
+
+const ON_OFF: &str = "on-off-pareto";
+const SPACINGS: [(&str, Spacing); 3] = [
+    ("constant", Spacing::Constant),
+    ("poisson", Spacing::Poisson),
+    (ON_OFF, Spacing::OnOff),
+];
+const PARETO: &str = "pareto";
+/// Distributions of page sizes, and whether they have a shape.
+const SIZES: [(&str, bool); 2] = [(PARETO, true), ("exponential", false)];
+
+fn on_off() -> Only {
+    only("process", [ON_OFF])
+}
+
+/// Declares the keys of datagrams: those of an arrival process behind the ones that only some datagrams have.
+macro_rules! datagrams {
+    (
+        $(#[doc = $about:literal])+
+        struct $name:ident {
+            $(#[doc = $rate:literal])+
+            rate,
+            $(#[doc = $process:literal])+
+            process
+            $(
+                ; $(#[doc = $text:literal])+
+                $field:ident: $type:ty = $key:literal $presence:ident, $shape:expr
+            )*
+        }
+    ) => {
+        section! {
+            $(#[doc = $about])+
+            #[derive(Debug, Clone, Copy, PartialEq)]
+            pub(crate) struct $name {
+                $(#[doc = $rate])+
+                pub(crate) rate: Rate = "rate_bps" required, integer(FLOW_RATE_BPS);
+                $(
+                    $(#[doc = $text])+
+                    pub(crate) $field: $type = $key $presence, $shape;
+                )*
+                $(#[doc = $process])+
+                spacing: Spacing = "process" required, word(SPACINGS);
+                /// Mean on period in ns, Pareto-distributed.
+                mean_on: Option<Duration> = "mean_on_ns" required_if(on_off()), integer(MEAN_NS);
+                /// Mean off period in ns, Pareto-distributed.
+                mean_off: Option<Duration> = "mean_off_ns" required_if(on_off()), integer(MEAN_NS);
+                /// Shape of both Pareto distributions. Default: 1.5.
+                shape: Option<f64> = "shape" optional_if(on_off()), above(1.0, MAX_SHAPE);
+            }
+        }
+
+        impl $name {
+            pub(crate) fn process(&self) -> Process {
+                match self.spacing {
+                    Spacing::Constant => Process::Constant,
+                    Spacing::Poisson => Process::Poisson,
+                    Spacing::OnOff => Process::OnOffPareto(OnOff {
+                        mean_on: self.mean_on.unwrap_or(Duration::from_ns(*MEAN_NS.start())),
+                        mean_off: self.mean_off.unwrap_or(Duration::from_ns(*MEAN_NS.start())),
+                        shape: self.shape.unwrap_or(ON_OFF_SHAPE),
+                    }),
                 }
             }
-            other
+        }
+    };
+}
+
+datagrams! {
+    /// UDP datagrams in full IP packets instead of a TCP stream.
+    struct GroupUdp {
+        /// Rate in bit/s, counted in IP bytes; with `on-off-pareto`, that of the on periods.
+        rate,
+        /// Packet spacing: even (`constant`), exponentially distributed (`poisson`), or even within on periods
+        /// (`on-off-pareto`).
+        process
+    }
+}
+
+datagrams! {
+    /// UDP datagrams.
+    struct EdgeUdp {
+        /// Rate per flow in bit/s, counted in payload bytes; with `on-off-pareto`, that of the on periods.
+        rate,
+        /// Packet spacing: even (`constant`), exponentially distributed (`poisson`), or even within on periods
+        /// (`on-off-pareto`). In emulation, hosts send `constant` only, and the engine generates the others.
+        process;
+        /// UDP payload per datagram in bytes.
+        payload_bytes: u32 = "payload_bytes" required, integer(PAYLOAD_BYTES)
+    }
+}
+
+section! {
+    /// Web users at the receiving host that fetch pages, one connection per page.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct FlowWeb {
+        /// Users per flow. Default: 1.
+        pub(crate) users: u32 = "users" or(1), integer(USERS);
+        /// Mean think time in ns from the end of a page (with `open`, from its start) to the next request, exponentially
+        /// distributed.
+        mean_think: Duration = "mean_think_ns" required, integer(MEAN_NS);
+        /// If true, requests do not wait for earlier pages to complete (open loop); at most 200 at once per user.
+        /// Default: false.
+        open: bool = "open" or(false), flag();
+        /// Mean page size in bytes.
+        mean_size: Bytes = "mean_bytes" required, integer(PAGE_BYTES);
+        /// Distribution of page sizes. Default: `pareto`.
+        is_pareto: bool = "sizes" or(true), word(SIZES);
+        /// Shape of Pareto-distributed sizes. Default: 1.2.
+        shape: Option<f64> = "shape" optional_if(only("sizes", [PARETO]).or_without()), above(1.0, MAX_SHAPE);
+        /// Maximum page size in bytes; larger sizes are truncated to it. Default: 10^12.
+        max_size: Bytes = "max_bytes" or(Bytes::new(*PAGE_BYTES.end())), integer(PAGE_BYTES);
+    }
+}
+
+impl FlowWeb {
+    pub(crate) fn web(&self) -> Web {
+        Web {
+            mean_think: self.mean_think,
+            open: self.open,
+            mean_size: self.mean_size,
+            shape: self.is_pareto.then(|| self.shape.unwrap_or(WEB_SHAPE)),
+            max_size: self.max_size,
         }
     }
-}
-
-/// How a user of the web behaves.
-pub(crate) fn web(r: &mut Reader, fields: &Fields) -> Web {
-    let sizes = [("pareto", true), ("exponential", false)];
-    let is_pareto = r.optional(fields, "sizes").is_none() || r.choice(fields, "sizes", &sizes);
-    let shape = shape(r, fields);
-    if shape.is_some() && !is_pareto {
-        let reason = "'shape' does not apply to these sizes";
-        r.report(fields.pointer(SHAPE), reason, "it only with 'sizes: pareto'");
-    }
-    Web {
-        mean_think: r.duration(fields, "mean_think_ns", MEAN_NS),
-        open: r.optional_bool(fields, OPEN).unwrap_or(false),
-        mean_size: r.bytes(fields, "mean_bytes", PAGE_BYTES),
-        shape: is_pareto.then(|| shape.unwrap_or(WEB_SHAPE)),
-        max_size: r
-            .optional_bytes(fields, "max_bytes", PAGE_BYTES)
-            .unwrap_or(Bytes::new(*PAGE_BYTES.end())),
-    }
-}
-
-fn shape(r: &mut Reader, fields: &Fields) -> Option<f64> {
-    r.optional_number(fields, SHAPE, 1.0, MAX_SHAPE)
 }

@@ -93,7 +93,7 @@ fn a_flow_with_a_kind_is_told_where_the_kind_stands_now() {
     let error = Scenario::parse(text.as_bytes()).unwrap_err();
     assert_eq!(
         error.located(text.as_bytes()).to_string(),
-        "line 4: /phases/0/flows/0/kind: 'kind' was renamed to the kind itself; expected the key of the kind, with what only it has: \
+        "line 4: /phases/0/flows/0/kind: 'kind' was renamed to the kind itself; expected the key of the kind, with its settings: \
          tcp, udp, file, web"
     );
 }

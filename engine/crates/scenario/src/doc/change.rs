@@ -81,17 +81,6 @@ impl Doc {
         keys.filter_map(Doc::as_str).map(str::to_owned).collect()
     }
 
-    /// Values of a mapping, or elements of a list.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Doc> {
-        let (entries, elements) = match &mut self.node {
-            Node::Mapping(Mapping(entries)) => (entries.as_mut_slice(), Default::default()),
-            Node::List(elements) => (Default::default(), elements.as_mut_slice()),
-            Node::Scalar { .. } => Default::default(),
-        };
-        let values = entries.iter_mut().map(|(_, value)| value);
-        values.chain(elements)
-    }
-
     fn entries_mut(&mut self) -> Option<&mut Vec<(Doc, Doc)>> {
         match &mut self.node {
             Node::Mapping(Mapping(entries)) => Some(entries),

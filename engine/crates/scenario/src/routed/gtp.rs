@@ -62,6 +62,18 @@ impl GtpHost {
     }
 }
 
+impl GtpFlow {
+    /// Session with these keys.
+    pub(super) fn of(keys: GtpFlowKeys) -> GtpFlow {
+        GtpFlow {
+            bytes: keys.bytes,
+            limit: keys.limit,
+            steps: steps(keys.alpha, keys.beta),
+            begin: keys.begin,
+        }
+    }
+}
+
 section! {
     /// Rate allocation of the Group Transport Protocol (GTP) at a host's access link, in each direction separately
     /// (docs/lambda.md).
@@ -132,15 +144,4 @@ pub(crate) fn steps(alpha: Option<f64>, beta: Option<f64>) -> Option<Steps> {
     alpha.or(beta)?;
     let default = Steps::default();
     Steps::new(alpha.unwrap_or(default.alpha()), beta.unwrap_or(default.beta())).ok()
-}
-
-/// What stands under `gtp` of a group of flows.
-pub(super) fn flow(r: &mut Reader, parent: &Fields) -> Option<GtpFlow> {
-    let keys = GtpFlowKeys::under(r, parent, "gtp", ())?;
-    Some(GtpFlow {
-        bytes: keys.bytes,
-        limit: keys.limit,
-        steps: steps(keys.alpha, keys.beta),
-        begin: keys.begin,
-    })
 }

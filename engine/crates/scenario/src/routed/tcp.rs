@@ -3,9 +3,10 @@
 
 use std::ops::RangeInclusive;
 
+use crate::doc::Doc;
 use crate::model::Transport;
 use crate::reader::{Fields, Reader};
-use crate::section::{Section as _, flag, integer, section};
+use crate::section::{Schema, Section as _, flag, integer, raw, section};
 
 /// Windows and thresholds, in segments.
 const SEGMENTS: RangeInclusive<u64> = 1..=1 << 20;
@@ -56,7 +57,17 @@ impl Tcp {
     };
 }
 
-/// What stands under `tcp` of a group of flows.
+/// Settings, or `linux`.
+pub(super) struct TcpOrLinux;
+
+impl Schema for TcpOrLinux {
+    fn schema(&self) -> Doc {
+        raw(r##"{"if": {"type": "string"}, "then": {"const": "linux"}, "else": {"$ref": "#/$defs/flow_tcp"}}"##)
+            .schema()
+    }
+}
+
+/// Settings under `tcp` of a group of flows.
 pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: bool) -> Tcp {
     let Some(value) = r.optional(parent, "tcp") else {
         return Tcp::default();

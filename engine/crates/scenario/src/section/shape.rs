@@ -54,8 +54,29 @@ pub(crate) fn object<'k>(pairs: impl IntoIterator<Item = (&'k str, Doc)>) -> Doc
 }
 
 /// A definition of the schema, in `$defs`.
-fn definition(name: &str) -> Doc {
-    object([("$ref", text(&format!("#/$defs/{name}")))])
+pub(crate) struct Defined(&'static str);
+
+pub(crate) fn defined(name: &'static str) -> Defined {
+    Defined(name)
+}
+
+impl Schema for Defined {
+    fn schema(&self) -> Doc {
+        object([("$ref", text(&format!("#/$defs/{}", self.0)))])
+    }
+}
+
+/// The only value that there may be.
+pub(crate) struct Constant(u64);
+
+pub(crate) fn constant(value: u64) -> Constant {
+    Constant(value)
+}
+
+impl Schema for Constant {
+    fn schema(&self) -> Doc {
+        object([("const", plain(self.0))])
+    }
 }
 
 /// An integer, or a quantity under the key without its unit.
@@ -222,7 +243,7 @@ impl Shape for Name {
 
 impl Schema for Name {
     fn schema(&self) -> Doc {
-        definition("name")
+        defined("name").schema()
     }
 }
 
@@ -231,6 +252,44 @@ impl Element for Name {
 
     fn element(&self, r: &mut Reader, value: &Doc, pointer: String) -> String {
         r.name_value(value, pointer)
+    }
+}
+
+/// Text that is not empty.
+pub(crate) struct Text;
+
+pub(crate) fn string() -> Text {
+    Text
+}
+
+impl Shape for Text {
+    type Value = String;
+
+    fn required(&self, r: &mut Reader, fields: &Fields, key: &str) -> String {
+        match r.required(fields, key) {
+            Some(value) => self.element(r, value, fields.pointer(key)),
+            None => String::new(),
+        }
+    }
+}
+
+impl Schema for Text {
+    fn schema(&self) -> Doc {
+        object([("type", text("string")), ("minLength", plain(1))])
+    }
+}
+
+impl Element for Text {
+    type Value = String;
+
+    fn element(&self, r: &mut Reader, value: &Doc, pointer: String) -> String {
+        match value.as_str() {
+            Some(text) if !text.is_empty() => text.to_owned(),
+            _ => {
+                r.report(pointer, format!("found {}", value.describe()), "a string");
+                String::new()
+            }
+        }
     }
 }
 
