@@ -25,7 +25,7 @@ pub enum BurstTimer {
     FirstPacket,
 }
 
-/// Times for which bursts stay open.
+/// Durations of open bursts.
 #[derive(Debug, Clone, Copy)]
 pub struct Intervals {
     /// Over 0.

@@ -159,7 +159,7 @@ impl BurstQueue {
         self.lost_bursts += 1;
     }
 
-    /// Gives back what waits, in the order in which it would have left.
+    /// Gives back the bursts that wait, in order of departure.
     pub fn take_waiting(&mut self) -> Vec<Labelled> {
         self.waiting_bytes = Bytes::ZERO;
         let lost = std::mem::take(&mut self.waiting).into_values();
