@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from chain import Chain, Link, ip
 from slotwise import SlotwiseError
-from slotwise.routers import Chain, Link, ip
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("file", type=Path, help="file to send")

@@ -125,6 +125,15 @@ pub enum Record {
         /// Its headers.
         headers: (Ring, RingData),
     },
+    /// A packet is taken off a ring by the program of a station, where it should be or not.
+    TakenOff {
+        /// Its ringlet.
+        ringlet: u8,
+        /// Its headers.
+        headers: (Ring, RingData),
+        /// Its length.
+        bytes: Bytes,
+    },
     /// A VOQ is reported to P4.
     Reported {
         /// Port of its fibre.
@@ -182,6 +191,21 @@ pub enum Record {
         /// End of the light that comes with its label.
         left: Instant,
     },
+    /// A burst is at an edge, or was lost at the end of its link.
+    BurstArrived {
+        /// Port of the edge.
+        port: Port,
+        /// Its label.
+        label: Label,
+        /// The program of its edge that numbered it.
+        program: u32,
+        /// True if it did not come by first choices alone.
+        is_deflected: bool,
+        /// True if its link has lost it.
+        is_lost: bool,
+    },
+    /// An edge has a new program, which numbers bursts from 1 on.
+    Renumbered,
     /// A burst is lost.
     BurstLost {
         /// Its label.

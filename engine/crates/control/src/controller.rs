@@ -118,7 +118,7 @@ struct App {
     /// Whether a scenario has what it controls.
     is_for: fn(&Scenario) -> bool,
     /// What it is told of that, as schema/network.schema.json has it; the fabric is the scenario's.
-    network: fn(&Scenario, &World, Timestamps) -> Value,
+    network: fn(&Scenario, &World, Circumstances) -> Value,
 }
 
 /// All of them. What a run asks at its end is the first one that it has.
@@ -141,10 +141,11 @@ pub struct ControllerPlan {
 
 impl ControllerPlan {
     /// Of a scenario, whose fabric this is; the switches are the fabric's own, or BMv2 processes.
-    pub fn of(scenario: &Scenario, fabric: &World, has_bmv2: bool) -> ControllerPlan {
+    pub fn of(scenario: &Scenario, fabric: &World, clock: Clock, has_bmv2: bool) -> ControllerPlan {
         let timestamps = if has_bmv2 { BMV2 } else { EXACT };
+        let circumstances = Circumstances { clock, timestamps };
         let apps: Vec<&App> = APPS.iter().copied().filter(|app| (app.is_for)(scenario)).collect();
-        let network = |app: &App| (app.network)(scenario, fabric, timestamps);
+        let network = |app: &App| (app.network)(scenario, fabric, circumstances);
         let network = match apps[..] {
             // A star alone is told as it was before there was anything else.
             [app] if *app.name == *star::APP.name => network(app),
@@ -279,6 +280,13 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     options.open(file)?.write_all(secret.as_bytes())
+}
+
+/// Properties of a run that its scenario does not state.
+#[derive(Debug, Clone, Copy)]
+struct Circumstances {
+    clock: Clock,
+    timestamps: Timestamps,
 }
 
 /// What the switches' own timestamps are worth.

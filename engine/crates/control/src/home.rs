@@ -112,9 +112,14 @@ impl Home {
         self.root.join("experiments")
     }
 
-    /// Directory to put on PYTHONPATH.
+    /// Directory of scenario files and examples.
     pub fn topologies(&self) -> PathBuf {
         self.root.join("topologies")
+    }
+
+    /// Directory of the Python package, for PYTHONPATH.
+    pub fn python(&self) -> PathBuf {
+        self.root.join("python")
     }
 }
 

@@ -262,7 +262,7 @@ impl RunPlan {
     /// Of a scenario, whose fabric this is.
     pub fn of(scenario: &Scenario, fabric: &World) -> RunPlan {
         RunPlan {
-            controller: ControllerPlan::of(scenario, fabric, false),
+            controller: ControllerPlan::of(scenario, fabric, Clock::Lockstep, false),
             latency: scenario.controller.control_latency,
             start: scenario.epoch(),
             choices: Choices::new(scenario, fabric),

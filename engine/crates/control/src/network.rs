@@ -5,7 +5,7 @@ use slotwise_fabric::{HostMode, World, WorldOptions};
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_scenario::{Device, FlowGroup, LinkChange, Scenario, ScenarioError, TooShort};
 
-use crate::controller::ControllerPlan;
+use crate::controller::{Clock, ControllerPlan};
 use crate::lockstep::RunPlan;
 
 /// What joins two switches, both ways, and may be cut by hand.
@@ -86,7 +86,7 @@ impl Network {
 
     /// What its controller is told, whose switches are the fabric's own or BMv2 processes.
     pub fn controller(&self, fabric: &World, has_bmv2: bool) -> ControllerPlan {
-        ControllerPlan::of(&self.scenario, fabric, has_bmv2)
+        ControllerPlan::of(&self.scenario, fabric, Clock::Wall, has_bmv2)
     }
 
     /// What may be cut by hand, by each of its names: a fibre of a star or between optical packet switches by those of both ends, a link

@@ -10,7 +10,8 @@ use slotwise_units::{Duration, Instant};
 use crate::api::HostFrame;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
+use crate::net::journal::InBurst;
 use crate::traffic::Traffic;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Packet, UNBORN};
@@ -20,6 +21,8 @@ pub(crate) struct Host {
     /// Its name in a star; other hosts are in none.
     pub(crate) id: Option<HostId>,
     pub(crate) device: Device,
+    /// Place of the device among the nodes.
+    pub(crate) node: usize,
     pub(crate) port: Port,
     /// Queue of its link to the switch; that of the link to it is before the switch's port.
     pub(crate) uplink: Fifo,
@@ -59,8 +62,20 @@ impl Hosts {
         self.traffic = traffic;
         if let Some(traffic) = self.traffic.as_ref().filter(|traffic| !traffic.is_shared()) {
             for (index, at_ns) in traffic.starts() {
-                net.schedule(at_ns, Event::Source(index as u32));
+                self.schedule_source(net, index, at_ns);
             }
+        }
+    }
+
+    /// The node that acts for a host: that of its switch.
+    fn by(&self, host: usize) -> By {
+        By::node(self.list[host].node)
+    }
+
+    fn schedule_source(&self, net: &mut Net, source: usize, at_ns: u64) {
+        if let Some(traffic) = &self.traffic {
+            let by = self.by(traffic.host_of(source));
+            net.schedule(by, at_ns, Event::Source(source as u32));
         }
     }
 
@@ -69,7 +84,7 @@ impl Hosts {
         let traffic = self.traffic.as_mut();
         let starts = traffic.map(|traffic| traffic.begin_phase(phase, net.now_ns()));
         for (index, at_ns) in starts.into_iter().flatten() {
-            net.schedule(at_ns, Event::Source(index as u32));
+            self.schedule_source(net, index, at_ns);
         }
     }
 
@@ -88,7 +103,8 @@ impl Hosts {
         match host.uplink.enqueue(at, packet.frame.len()) {
             Ok(departure) => {
                 packet.born = packet.born.min(departure.start);
-                net.enter_lane(host.uplink.lane, departure.arrive.ns(), Flying::plain(packet));
+                let (by, lane) = (By::node(host.node), host.uplink.lane);
+                net.enter_lane(by, lane, departure.arrive.ns(), Flying::plain(packet));
             }
             Err(cause) => net.drop(host.uplink_place(), cause, packet.frame),
         }
@@ -129,7 +145,8 @@ impl Hosts {
         let mut frame = net.take_frame();
         let turn = traffic.turn(index as usize, net.now_ns(), &mut frame);
         if let Some(next_ns) = turn.next_ns {
-            net.schedule(next_ns, Event::Source(index));
+            let host = turn.from.unwrap_or_else(|| traffic.host_of(index as usize));
+            net.schedule(By::node(self.list[host].node), next_ns, Event::Source(index));
         }
         match turn.from {
             Some(host) => self.send_uplink(net, net.now_ns(), host, frame),
@@ -164,18 +181,16 @@ impl Hosts {
             }
         }
         for (host, at_ns) in timers.drain(..) {
-            net.schedule(at_ns.max(now_ns), Event::HostTimer(host as u32));
+            net.schedule(self.by(host), at_ns.max(now_ns), Event::HostTimer(host as u32));
         }
         self.timers = timers;
     }
 
-    /// Passes the fates of packets in bursts on to measurements of order.
-    pub(crate) fn note_bursts(&mut self, net: &mut Net) {
-        for fate in std::mem::take(&mut net.journal.in_bursts) {
-            if let Some(traffic) = &mut self.traffic {
-                traffic.note_in_train(&fate.packet, fate.burst, fate.is_lost);
-            }
-            net.give_back(fate.packet);
+    /// Passes the fate of a packet in a burst on to measurements of order.
+    pub(crate) fn note_burst(&mut self, net: &mut Net, fate: InBurst) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.note_in_train(&fate.packet, fate.burst, fate.is_lost);
         }
+        net.give_back(fate.packet);
     }
 }

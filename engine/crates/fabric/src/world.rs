@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A network with all that acts on it: hosts, kinds of networks, changes of the scenario, faults.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
@@ -19,7 +20,8 @@ use crate::kinds::kind::{View, ViewMut};
 use crate::kinds::{Kinds, Listed};
 use crate::net::Net;
 use crate::net::effects::{Effects, Look};
-use crate::net::event::{Event, Order};
+use crate::net::event::{By, Event, Order};
+use crate::net::journal::{Entry, Note};
 use crate::net::lane::LaneEnd;
 use crate::net::outside::SwitchInput;
 use crate::net::parcel::Parcel;
@@ -38,6 +40,11 @@ pub struct World {
     changes: Vec<(u64, Change)>,
     /// Ended faults from which the network has not recovered yet, judged by flows.
     pub(crate) flow_watches: Vec<FlowWatch>,
+    /// For the controller and the agents of the devices.
+    control: VecDeque<ControlEvent>,
+    invariants: Invariants,
+    /// Memory of `drain`.
+    entries: Vec<Entry>,
     seed: u64,
 }
 
@@ -55,7 +62,7 @@ impl World {
         let mut world = World::of(build, kinds);
         let of_trains = scenario.aggregation.iter().map(|_| Invariant::SPLIT);
         let checks = Kinds::checks(scenario).into_iter().chain(of_trains);
-        world.net.journal.invariants = Invariants::of(checks);
+        world.invariants = Invariants::of(checks);
         let (net, kinds) = (&world.net, &world.kinds);
         let changes = changes_of_groups(scenario, net, &world.hosts.list, |link| kinds.port_of_link(link));
         world.changes.extend(changes);
@@ -75,6 +82,12 @@ impl World {
         self.changes.push((after_ns, change));
     }
 
+    /// Sets the rules that are checked.
+    #[cfg(test)]
+    pub(crate) fn set_checks(&mut self, invariants: Invariants) {
+        self.invariants = invariants;
+    }
+
     /// Returns the network that has been built.
     pub(crate) fn of(build: Build, kinds: Kinds) -> World {
         let seed = build.seed();
@@ -85,6 +98,9 @@ impl World {
             hosts,
             changes,
             flow_watches: Vec::new(),
+            control: VecDeque::new(),
+            invariants: Invariants::default(),
+            entries: Vec::new(),
             seed,
         }
     }
@@ -122,7 +138,7 @@ impl World {
 
     /// As [`World::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until: Instant) -> bool {
-        while self.net.journal.control.is_empty() {
+        while self.control.is_empty() {
             if !self.run_next(until) {
                 self.net.pass_time(until.ns());
                 return false;
@@ -172,9 +188,35 @@ impl World {
     #[inline]
     fn pump(&mut self) {
         self.net.pump(&mut self.kinds);
-        if !self.net.journal.in_bursts.is_empty() {
-            self.hosts.note_bursts(&mut self.net);
+        if !self.net.journal.entries.is_empty() {
+            self.drain();
         }
+    }
+
+    /// Takes the traces of an event out of the journal. A record may show that a rule is broken.
+    fn drain(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        while !self.net.journal.entries.is_empty() {
+            std::mem::swap(&mut entries, &mut self.net.journal.entries);
+            debug_assert!(
+                entries.iter().all(|entry| entry.key == self.net.present()),
+                "it is taken out after each event"
+            );
+            for Entry { note, .. } in entries.drain(..) {
+                match note {
+                    Note::Control(event) => self.control.push_back(event),
+                    Note::Broken {
+                        invariant,
+                        at,
+                        place,
+                        packet,
+                    } => self.invariants.violated(invariant, at, place, packet),
+                    Note::Seen { node, record } => self.kinds.seen(&mut Effects::on(&mut self.net), node, &record),
+                    Note::InBurst(fate) => self.hosts.note_burst(&mut self.net, fate),
+                }
+            }
+        }
+        self.entries = entries;
     }
 
     fn change(&mut self, index: usize) {
@@ -192,13 +234,14 @@ impl World {
         for (index, (after_ns, _)) in self.changes.iter().enumerate() {
             let at_ns = first_phase.ns() + after_ns;
             let change = Event::Change(index as u32);
-            self.net.schedule(at_ns.max(self.net.now_ns()), change);
+            self.net.schedule(By::WORLD, at_ns.max(self.net.now_ns()), change);
         }
     }
 
     /// Changes a pair of fibres now, whatever its `at_ms` says. One that the scenario does not have is left alone.
     pub fn apply_link_change(&mut self, change: &LinkChange) {
         self.kinds.change_fibres(&mut Effects::on(&mut self.net), change);
+        self.pump();
     }
 
     /// Lets a link between routers, by its number in the scenario, carry packets from now on or not, and the link the other way with it.
@@ -249,13 +292,14 @@ impl World {
         let device = self.net.device(device_id)?;
         let frame = self.net.copy_of(frame);
         let at_ns = at.ns().max(self.net.now_ns());
-        self.net.dispatch_parcel(at_ns, Parcel::PacketOut { device, frame });
+        self.net
+            .dispatch_parcel(By::WORLD, at_ns, Parcel::PacketOut { device, frame });
         Ok(())
     }
 
     /// The next message for the controller, in order of time.
     pub fn poll_control(&mut self) -> Option<ControlEvent> {
-        self.net.journal.control.pop_front()
+        self.control.pop_front()
     }
 
     /// Starts a program in a device, with fresh tables. What waits in an edge's line cards is dropped, as it
@@ -298,7 +342,7 @@ impl World {
 
     /// Violated invariants.
     pub fn invariants(&self) -> &Invariants {
-        &self.net.journal.invariants
+        &self.invariants
     }
 
     /// Losses outside of P4.
@@ -334,6 +378,7 @@ impl World {
         Some(ViewMut {
             kind: K::of_mut(&mut self.kinds)?,
             fx: Effects::on(&mut self.net),
+            invariants: &mut self.invariants,
         })
     }
 
@@ -360,7 +405,7 @@ impl World {
     pub fn with_external_switches(mut self) -> World {
         self.net.put_switches_outside();
         for check in Kinds::checks_inside() {
-            self.net.journal.invariants.leave_out(check);
+            self.invariants.leave_out(check);
         }
         self
     }
@@ -397,6 +442,7 @@ impl World {
     /// The switches outside have put out all that they will: light that is still in a core is lost.
     pub fn settle_switches(&mut self) {
         self.net.lose_overdue(&mut self.kinds, u64::MAX);
+        self.pump();
     }
 
     /// Sets the `drops` counter of a switch outside, for [`World::p4_drops`].
@@ -406,12 +452,4 @@ impl World {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_world_may_move_to_another_thread() {
-        fn is_send<T: Send>() {}
-        is_send::<World>();
-    }
-}
+mod tests;

@@ -354,7 +354,7 @@ impl Running {
 impl Emulation<'_> {
     fn with_hosts(&mut self) -> Result<bool, RunError> {
         say!("starting {} hosts ...", self.network.scenario.host_count());
-        let mut command = python::module_of_home(self.home, "hosts", PYTHON.as_ref());
+        let mut command = python::module_of_home(self.home, "live.agent", PYTHON.as_ref());
         command.arg("--scenario").arg(&self.args.scenario.path);
         let cpus = CpuPlan::new();
         if let Some(mask) = cpus.host_mask() {

@@ -17,7 +17,7 @@ pub fn draw(home: &Home, report: &Path, picture: &Path) -> Result<(), String> {
     if fs::symlink_metadata(picture).is_ok_and(|about| about.is_file()) {
         fs::remove_file(picture).map_err(|error| format!("{}: {error}", picture.display()))?;
     }
-    let mut command = python::module(home, "plot");
+    let mut command = python::module(home, "results.plot");
     let ended = command.arg(report).arg(picture).stdin(Stdio::null()).output();
     let ended = ended.map_err(|error| format!("cannot start {}: {error}", command.get_program().to_string_lossy()))?;
     if ended.status.success() {

@@ -54,7 +54,7 @@ pub fn run_task(args: &RunTaskArgs) -> Result<(), RunError> {
 
 /// Has the workers of the Dask scheduler at `address` make what is pending; all of it is in place then.
 pub fn work(address: &str, tasks: &[Task], home: &Home) -> Result<(), RunError> {
-    let mut command = python::module_with_wheels(home, "reproduce-on");
+    let mut command = python::module_with_wheels(home, "tools.reproduce_on");
     command
         .arg(address)
         .env("SLOTWISE_COMMAND", std::env::current_exe()?)

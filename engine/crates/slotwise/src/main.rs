@@ -211,8 +211,8 @@ fn run(command: &Command) -> Result<ExitCode, RunError> {
             scenarios::list()?;
             ExitCode::SUCCESS
         }
-        Command::New { arguments } => return Err(become_module("new", arguments)),
-        Command::Tunnel { arguments } => return Err(become_module("tunnel", arguments)),
+        Command::New { arguments } => return Err(become_module("tools.new", arguments)),
+        Command::Tunnel { arguments } => return Err(become_module("live.tunnel", arguments)),
         Command::Completion { shell } => {
             manual::completion(&Cli::command(), *shell)?;
             ExitCode::SUCCESS

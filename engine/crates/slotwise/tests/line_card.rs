@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arguments of `slotwise line-card fifo`. Its function is tested in `slotwise_cards::alone` and, between live routers, in
-//! `topologies/end_to_end/test_xfer.py`.
+//! `tests/end_to_end/test_xfer.py`.
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `slotwise xfer` over the loopback of a network namespace of the test's own: no router, so nothing but windows limits it.
-//! Needs root. Transfers through P4 routers are in `topologies/end_to_end/test_xfer.py`.
+//! Needs root. Transfers through P4 routers are in `tests/end_to_end/test_xfer.py`.
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;

@@ -13,7 +13,7 @@ use slotwise_wire::{IP_PROTOCOL_TCP, IP_PROTOCOL_UDP};
 
 use super::ring::hosts_at;
 use super::routes::mac;
-use super::{App, EXACT};
+use super::{App, Circumstances, EXACT};
 
 /// XCP's constants for macroflows: at the limit of the proof of stability.
 const ALPHA: f64 = 0.2;
@@ -25,7 +25,7 @@ pub(super) static APP: App = App {
     name: "ops",
     statistics: "ops/status",
     is_for: Scenario::has_ops,
-    network: |scenario, fabric, timestamps| {
+    network: |scenario, fabric, Circumstances { timestamps, .. }| {
         let ops = scenario.ops.as_ref();
         let mut network = ops.map_or(Value::Null, |ops| network(scenario, ops, fabric));
         // Nanoseconds need not be said.

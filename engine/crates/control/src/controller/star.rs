@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use slotwise_fabric::World;
-use slotwise_scenario::{Device, HostId, Scenario, edge_mac, optical_port};
+use slotwise_scenario::{Device, HostId, Scenario, Signaling, edge_mac, optical_port};
 use slotwise_units::Rate;
 
-use super::{App, Timestamps, choice_json, ops, routes};
+use super::{App, Circumstances, Clock, choice_json, ops, routes};
 
 /// The application.
 pub(super) static APP: App = App {
@@ -17,7 +17,7 @@ pub(super) static APP: App = App {
 };
 
 /// What it is told. Hosts that reach it by a router are at the router's port, with its address.
-fn network(scenario: &Scenario, _: &World, timestamps: Timestamps) -> Value {
+fn network(scenario: &Scenario, _: &World, Circumstances { clock, timestamps }: Circumstances) -> Value {
     let behind = routes::behind_edges(scenario);
     let edges: Vec<Value> = scenario
         .edges
@@ -74,6 +74,10 @@ fn network(scenario: &Scenario, _: &World, timestamps: Timestamps) -> Value {
     });
     if let Some(xcp_bps) = scenario.controller.xcp.map(Rate::bps) {
         network["xcp_bps"] = xcp_bps.into();
+    }
+    // By the wall clock the controller's latency is its own, and nobody knows its minimum.
+    if clock == Clock::Lockstep && scenario.frame.signaling == Signaling::OutOfBand {
+        network["min_control_latency_ns"] = scenario.controller.control_latency.ns().into();
     }
     if let Some(aggregation) = &scenario.aggregation {
         network["aggregation"] = json!({"size_bytes": aggregation.size.get()});

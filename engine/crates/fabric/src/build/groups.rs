@@ -42,6 +42,7 @@ impl Build {
                 self.add_host(Host {
                     id: None,
                     device,
+                    node: self.node(device),
                     port,
                     uplink: up,
                 });

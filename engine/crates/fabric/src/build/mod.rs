@@ -4,6 +4,8 @@
 pub(crate) mod groups;
 
 use slotwise_cards::aggregation::{BurstTimer, Intervals};
+#[cfg(test)]
+use slotwise_cards::card::Card;
 use slotwise_cards::card::{Expiry, TimerId};
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::links;
@@ -16,8 +18,10 @@ use crate::drops::Place;
 use crate::hosts::{Host, Hosts};
 use crate::net::Net;
 use crate::net::effects::Effects;
-use crate::net::event::{CardTimer, Event};
+use crate::net::event::{By, CardTimer, Event};
 use crate::net::lane::{LaneEnd, OwnEnd};
+#[cfg(test)]
+use crate::net::node::NodeCard;
 use crate::net::node::{Before, NodeKind, NodePort, OwnCard};
 use crate::net::span::Span;
 use crate::net::ticket::Owner;
@@ -90,7 +94,14 @@ impl Build {
 
     /// Adds the devices of a kind, by number from 0.
     pub(crate) fn add_nodes(&mut self, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
-        self.net.nodes_mut().add(self.owner, kind, devices);
+        self.net.add_nodes(self.owner, kind, devices);
+    }
+
+    /// Gives a device a card of a test.
+    #[cfg(test)]
+    pub(crate) fn set_toy(&mut self, device: Device, card: impl Card + Send + 'static) {
+        let node = self.node(device);
+        self.net.nodes_mut()[node].own_card = NodeCard::Toy(Box::new(card));
     }
 
     /// All devices that have been added.
@@ -130,8 +141,9 @@ impl Build {
 
     /// Sets a timer of the card of a device.
     pub(crate) fn set_timer(&mut self, device: Device, timer: TimerId, at_ns: u64, expiry: Expiry) {
-        let timer = CardTimer::new(self.node(device), timer);
-        self.net.schedule(at_ns, Event::expiry(timer, expiry));
+        let node = self.node(device);
+        let expiry = Event::expiry(CardTimer::new(node, timer), expiry);
+        self.net.schedule(By::node(node), at_ns, expiry);
     }
 
     /// The net as it is now, for first calls of cards.

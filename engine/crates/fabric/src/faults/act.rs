@@ -6,7 +6,7 @@ use slotwise_scenario::{Device, FaultKind};
 use super::record::FaultRecord;
 use crate::api::ControlMessage;
 use crate::net::effects::Effects;
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
 use crate::net::work::Step;
 use crate::world::World;
 
@@ -19,9 +19,9 @@ impl World {
     pub(crate) fn schedule_faults(&mut self) {
         for index in 0..self.net.journal.faults.len() {
             let fault = &self.net.journal.faults[index];
-            let (start, end) = (fault.start, fault.end);
-            self.net.schedule(start.ns(), Event::FaultBegins(index as u32));
-            self.net.schedule(end.ns(), Event::FaultEnds(index as u32));
+            let (start, end) = (fault.start.ns(), fault.end.ns());
+            self.net.schedule(By::WORLD, start, Event::FaultBegins(index as u32));
+            self.net.schedule(By::WORLD, end, Event::FaultEnds(index as u32));
         }
     }
 

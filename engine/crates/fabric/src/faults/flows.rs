@@ -2,7 +2,7 @@
 //! When a network is well again whose flows tell: each that had delivered something by the end of the fault, and has more to
 //! deliver, has delivered more. One whose phase ends has no more to deliver.
 
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
 use crate::world::World;
 
 /// How often it is looked at.
@@ -48,6 +48,6 @@ impl World {
 
     fn look_again(&mut self) {
         let at_ns = self.net.now_ns() + LOOK_NS;
-        self.net.schedule(at_ns, Event::LookAfterFaults);
+        self.net.schedule(By::WORLD, at_ns, Event::LookAfterFaults);
     }
 }

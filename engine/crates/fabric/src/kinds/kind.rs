@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Contract between a kind of networks and the rest.
 
-use slotwise_cards::card::Pass;
+use slotwise_cards::card::{Pass, Record};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
@@ -9,7 +9,7 @@ use slotwise_units::SignedDuration;
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
-use crate::invariants::Invariant;
+use crate::invariants::{Invariant, Invariants};
 use crate::net::around::Beyond;
 use crate::net::effects::{Effects, Look};
 use crate::net::lane::OwnEnd;
@@ -36,6 +36,9 @@ pub(crate) trait Kind: Beyond + Sized {
 
     /// A control message that a fault made late is there.
     fn comes_late(&mut self, _: &mut Effects<'_>, _: OwnEnd, _: Frame) {}
+
+    /// Takes a record of one of its nodes for checks and measurements over several of them, after the event.
+    fn seen(&mut self, _: &mut Effects<'_>, _: usize, _: &Record) {}
 
     /// A packet leaves a switch by a link, having come by a fibre.
     fn leaves(&mut self, _: Origin, _: usize) {}
@@ -98,4 +101,5 @@ pub struct View<'a, K> {
 pub struct ViewMut<'a, K> {
     pub(crate) kind: &'a mut K,
     pub(crate) fx: Effects<'a>,
+    pub(crate) invariants: &'a mut Invariants,
 }

@@ -16,7 +16,7 @@ pub use routed::Routed;
 pub use star::Star;
 
 use kind::Kind;
-use slotwise_cards::card::{Action, Pass};
+use slotwise_cards::card::{Action, Pass, Record};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
@@ -175,6 +175,11 @@ impl Kinds {
     #[inline]
     pub(crate) fn arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) -> Option<Ask> {
         of_owner!(self, end.owner, arrives(fx, end, flying))
+    }
+
+    /// Takes a record of a node, after the event.
+    pub(crate) fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
+        of_owner!(self, fx.look().owner(node), seen(fx, node, record));
     }
 
     pub(crate) fn starts(&mut self, fx: &mut Effects<'_>, device: Device) {

@@ -14,7 +14,7 @@ use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::{Around, Beyond};
 use crate::net::effects::Effects;
-use crate::net::event::{CardTimer, Event};
+use crate::net::event::{By, CardTimer, Event};
 use crate::net::node::{Before, NodeCard, NodePort};
 use crate::net::work::{Ask, Passed, Work};
 
@@ -211,7 +211,9 @@ impl Net {
     #[inline(always)]
     pub(super) fn act<B: Beyond>(&mut self, beyond: &mut B, node: usize, action: Action) {
         match action {
-            Action::Enter { lane, at, flying } => self.lanes[lane as usize].enter(&mut self.queue, at.ns(), flying),
+            Action::Enter { lane, at, flying } => {
+                self.lanes[lane as usize].enter(&mut self.queue, By::node(node), at.ns(), flying);
+            }
             Action::Timer { timer, at, expiry } => self.set_card_timer(node, (timer, expiry), at),
             Action::Ask { frame, until, then } => {
                 self.ask_and_go_on(self.question(node, frame, until, then));
@@ -223,7 +225,8 @@ impl Net {
     #[inline]
     fn set_card_timer(&mut self, node: usize, (timer, expiry): (TimerId, Expiry), at: Instant) {
         let timer = CardTimer::new(node, timer);
-        self.queue.schedule(at.ns(), Event::expiry(timer, expiry));
+        self.queue
+            .schedule(By::node(node), at.ns(), Event::expiry(timer, expiry));
     }
 
     /// Performs an action that is not one of every packet.
@@ -253,9 +256,7 @@ impl Net {
             }
             Action::Broken { port, broken, packet } => {
                 let place = self.nodes[node].place_before(port);
-                self.journal
-                    .invariants
-                    .violated(invariant(broken), Instant::from_ns(self.now_ns), place, packet);
+                self.broken(invariant(broken), place, packet);
             }
             action @ (Action::Light { .. } | Action::Split { .. } | Action::Cut { .. } | Action::Seen(_)) => {
                 beyond.acts(&mut Effects::on(self), node, action);

@@ -70,6 +70,7 @@ impl Net {
     pub(crate) fn pass_time(&mut self, until_ns: u64) {
         if self.at_once.found.is_none() {
             self.now_ns = self.now_ns.max(until_ns);
+            self.queue.pass_time(self.now_ns);
         }
     }
 
@@ -111,6 +112,7 @@ mod tests {
     use crate::drops::{DropCause, Place};
     use crate::kinds::Kinds;
     use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
+    use crate::net::event::By;
     use crate::net::node::{NodeCard, NodeKind, NodePort};
     use crate::world::World;
     use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
@@ -198,14 +200,14 @@ mod tests {
     #[test]
     fn events_without_end_at_one_time_are_told_of_with_their_place() {
         let mut fabric = fabric(is_restless);
-        fabric.net.queue.schedule(0, wake(0));
+        fabric.net.queue.schedule(By::node(0), 0, wake(0));
         fabric.run_until(at(5000));
         assert_eq!(
             (fabric.now(), fabric.standstill()),
             (at(5000), None),
             "one at each time may go on"
         );
-        fabric.net.queue.schedule(7000, wake(1));
+        fabric.net.queue.schedule(By::node(0), 7000, wake(1));
         fabric.run_until(at(9000));
         let found = fabric.standstill().unwrap().clone();
         assert_eq!((found.at, found.events, fabric.now()), (at(7000), 1000, at(7000)));
@@ -229,7 +231,7 @@ mod tests {
     fn packets_for_p4_without_end_at_one_time_are_a_standstill() {
         let asked = |count: TimerId| {
             let mut fabric = fabric(is_talkative);
-            fabric.net.queue.schedule(5, wake(count));
+            fabric.net.queue.schedule(By::node(0), 5, wake(count));
             fabric.run_until(at(6));
             let lost = fabric
                 .drops()
@@ -255,7 +257,7 @@ mod tests {
         let mut fabric = fabric(is_restless);
         let mut lockstep = Lockstep::start(Idle, &mut fabric, Duration::ZERO).unwrap();
         lockstep.run_until(&mut fabric, at(10)).unwrap();
-        fabric.net.queue.schedule(20, wake(1));
+        fabric.net.queue.schedule(By::node(0), 20, wake(1));
         let ended = lockstep.run_until(&mut fabric, at(30)).unwrap_err();
         assert!(matches!(ended, LockstepError::Standstill(found) if found.at == at(20)));
     }
@@ -264,7 +266,7 @@ mod tests {
     fn so_many_events_at_one_time_are_none() {
         let mut fabric = fabric(is_restless);
         for at_ns in [3, 4] {
-            (0..1000).for_each(|_| fabric.net.queue.schedule(at_ns, Event::Change(0)));
+            (0..1000).for_each(|_| fabric.net.queue.schedule(By::WORLD, at_ns, Event::Change(0)));
         }
         fabric.add_change(0, Change::Span { span: 0, is_up: true });
         fabric.net.add_to_span(

@@ -10,7 +10,7 @@ use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;
 use crate::net::effects::Effects;
-use crate::net::event::Event;
+use crate::net::event::{By, Event};
 use crate::net::parcel::{Parcel, Way};
 use slotwise_cards::packet::{Frame, Origin};
 
@@ -24,14 +24,18 @@ impl Net {
         }
     }
 
-    /// Applies active faults to a control message; false if it does not arrive now. `place` is the place of its loss.
-    pub(crate) fn treat(&mut self, way: Way, place: Place, frame: &mut Frame) -> bool {
+    /// Applies active faults to a control message at a device; false if it does not arrive now. `place` is the place of its loss.
+    pub(crate) fn treat(&mut self, device: Device, way: Way, place: Place, frame: &mut Frame) -> bool {
+        if self.messages.in_force.is_empty() {
+            return true;
+        }
+        let node = self.nodes.number(device);
         for position in 0..self.messages.in_force.len() {
             let index = self.messages.in_force[position];
             let FaultKind::Messages { treatment, share } = self.journal.faults[index].kind else {
                 continue;
             };
-            if !self.messages.random.random_bool(share) {
+            if !self.messages.random(node).random_bool(share) {
                 continue;
             }
             self.journal.faults[index].messages += 1;
@@ -40,10 +44,10 @@ impl Net {
                     self.journal.drops.add(place, DropCause::Fault, frame.len());
                     return false;
                 }
-                (Treatment::Corrupted, _) => self.messages.corrupt(frame),
-                (Treatment::Duplicated, _) => self.arrive_late(way, frame),
+                (Treatment::Corrupted, _) => self.messages.corrupt(node, frame),
+                (Treatment::Duplicated, _) => self.arrive_late(node, way, frame),
                 (Treatment::Reordered, _) => {
-                    self.arrive_late(way, frame);
+                    self.arrive_late(node, way, frame);
                     return false;
                 }
             }
@@ -51,15 +55,15 @@ impl Net {
         true
     }
 
-    fn arrive_late(&mut self, way: Way, frame: &Frame) {
-        let late_ns = self.messages.lateness();
+    fn arrive_late(&mut self, node: usize, way: Way, frame: &Frame) {
+        let late_ns = self.messages.lateness(node);
         let frame = self.out.frames.copy_of(frame);
-        self.dispatch_parcel(self.now_ns + late_ns, Parcel::Late { way, frame });
+        self.dispatch_parcel(By::node(node), self.now_ns + late_ns, Parcel::Late { way, frame });
     }
 
     /// A frame has left a switch by its CPU port.
     pub(crate) fn packet_in<A: Around>(&mut self, around: &mut A, device: Device, mut frame: Frame) {
-        if self.treat(Way::In(device), Place::Device(device), &mut frame) {
+        if self.treat(device, Way::In(device), Place::Device(device), &mut frame) {
             self.send_packet_in(around, device, frame);
         } else {
             self.give_back(frame);
@@ -74,16 +78,16 @@ impl Net {
     }
 
     /// It is there at `at_ns`.
-    pub(crate) fn dispatch_parcel(&mut self, at_ns: u64, parcel: Parcel) {
+    pub(crate) fn dispatch_parcel(&mut self, by: By, at_ns: u64, parcel: Parcel) {
         let number = self.parcels.insert(parcel);
-        self.queue.schedule(at_ns, Event::Parcel(number));
+        self.queue.schedule(by, at_ns, Event::Parcel(number));
     }
 
     /// A parcel is there.
     pub(crate) fn parcel_arrives<A: Around>(&mut self, around: &mut A, number: u32) {
         match self.parcels.take(number) {
             Some(Parcel::PacketOut { device, mut frame }) => {
-                match self.treat(Way::Out(device), Place::Device(device), &mut frame) {
+                match self.treat(device, Way::Out(device), Place::Device(device), &mut frame) {
                     true => self.ask((device, PORT_CPU), frame, Origin::Local),
                     false => self.give_back(frame),
                 }

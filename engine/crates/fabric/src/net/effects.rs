@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Access of kinds of networks to the net.
 
-use slotwise_cards::card::{Actions, Program};
+use slotwise_cards::card::{Actions, Program, Record};
 use slotwise_cards::links::Links;
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
 use slotwise_p4::{Pipeline, Port};
@@ -16,7 +16,8 @@ use crate::faults::record::FaultRecord;
 use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::Beyond;
-use crate::net::journal::InBurst;
+use crate::net::event::By;
+use crate::net::journal::{InBurst, Note};
 use crate::net::lane::{LaneEnd, OwnEnd};
 use crate::net::node::{NodeCard, OwnCard};
 use crate::net::outside::Crossing;
@@ -198,10 +199,10 @@ impl<'a> Effects<'a> {
         &mut self.net.nodes[node].links
     }
 
-    /// A packet enters a lane.
+    /// A packet of a node enters a lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, lane: usize, at_ns: u64, flying: Flying) {
-        self.net.enter_lane(lane, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at_ns: u64, flying: Flying) {
+        self.net.enter_lane(By::node(node), lane, at_ns, flying);
     }
 
     /// Removes packets from a lane by `is_lost`, with the program that numbered each.
@@ -246,13 +247,17 @@ impl<'a> Effects<'a> {
 
     /// Notes that a rule is broken.
     pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
-        self.broken_at(self.now(), invariant, place, packet);
+        self.net.broken(invariant, place, packet);
     }
 
     /// Notes that a rule was broken at a time.
     pub(crate) fn broken_at(&mut self, at: Instant, invariant: Invariant, place: Place, packet: Option<Optical>) {
-        let invariants = &mut self.net.journal.invariants;
-        invariants.violated(invariant, at, place, packet);
+        self.net.note(Note::Broken {
+            invariant,
+            at,
+            place,
+            packet,
+        });
     }
 
     #[inline]
@@ -265,8 +270,8 @@ impl<'a> Effects<'a> {
     }
 
     /// Applies active faults to a control message that arrives by light; false if it does not arrive now.
-    pub(crate) fn treat(&mut self, end: OwnEnd, place: Place, frame: &mut Frame) -> bool {
-        self.net.treat(Way::Light(end), place, frame)
+    pub(crate) fn treat(&mut self, (device, end): (Device, OwnEnd), place: Place, frame: &mut Frame) -> bool {
+        self.net.treat(device, Way::Light(end), place, frame)
     }
 
     /// Notes the recovery from a fault.
@@ -274,10 +279,15 @@ impl<'a> Effects<'a> {
         self.net.journal.faults[fault].recovered = Some(self.now());
     }
 
+    /// Notes a record for checks and measurements over several nodes.
+    #[inline]
+    pub(crate) fn record(&mut self, node: usize, record: Record) {
+        self.net.note(Note::Seen { node, record });
+    }
+
     /// Notes the fate of a packet in a burst.
     pub(crate) fn in_burst(&mut self, packet: &[u8], burst: u64, is_lost: bool) {
         let packet = self.net.copy_of(packet);
-        let fate = InBurst { packet, burst, is_lost };
-        self.net.journal.in_bursts.push(fate);
+        self.net.note(Note::InBurst(InBurst { packet, burst, is_lost }));
     }
 }

@@ -78,11 +78,51 @@ impl Event {
     }
 }
 
-/// Place among events of one time: by rank, then by age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Order(u64);
+/// Actor that schedules an event: a node, or the world, which acts between events of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct By(u32);
 
-const RANK_SHIFT: u32 = 61;
+impl By {
+    pub(crate) const WORLD: By = By(0);
+
+    /// A node, by its place in the net.
+    #[inline]
+    pub(crate) fn node(node: usize) -> By {
+        By(node as u32 + 1)
+    }
+}
+
+/// Place among events of one time: by rank, then by the time at which an event was scheduled, then by the node that
+/// scheduled it and the count of that node. It is the same for any order in which different nodes act at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Order {
+    /// Rank, then time of scheduling.
+    since: u64,
+    /// Name of the node, then its count.
+    by: u64,
+}
+
+/// Key of an event: its time, and its place among events of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) at_ns: u64,
+    pub(crate) order: Order,
+}
+
+impl Order {
+    /// Between events: after all of a time.
+    const BETWEEN: Order = Order {
+        since: u64::MAX,
+        by: u64::MAX,
+    };
+}
+
+/// Bits of a time of scheduling: 73 years.
+const TIME_BITS: u32 = 61;
+/// Bits of the count of a node: at a million events a second, half a year.
+const COUNT_BITS: u32 = 44;
+/// The world acts after the nodes of its time.
+const WORLD_NAME: u64 = u64::MAX >> COUNT_BITS;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -92,7 +132,7 @@ struct Entry {
 }
 
 // A heap of many entries is moved about for every packet.
-const _: () = assert!(size_of::<Entry>() <= 24);
+const _: () = assert!(size_of::<Entry>() <= 32);
 
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
@@ -106,6 +146,28 @@ impl PartialOrd for Entry {
     fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+
+    // The comparisons of `BinaryHeap`. Two entries are never equal.
+    #[inline]
+    fn le(&self, other: &Entry) -> bool {
+        other.is_before(self)
+    }
+
+    #[inline]
+    fn ge(&self, other: &Entry) -> bool {
+        self.is_before(other)
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn is_before(&self, other: &Entry) -> bool {
+        if self.at_ns == other.at_ns {
+            self.order < other.order
+        } else {
+            self.at_ns < other.at_ns
+        }
+    }
 }
 
 impl Ord for Entry {
@@ -115,25 +177,54 @@ impl Ord for Entry {
     }
 }
 
-/// Pending events. Among events of one time and rank the one whose order was reserved first comes first.
-#[derive(Default)]
+/// Pending events.
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
     /// The first entry has been given out, and the next one that is scheduled may take its place: most events schedule one.
     is_spent: bool,
-    reserved: u64,
+    /// Of the event in progress; between events, of the present.
+    present: Key,
+    /// Name and count of the world and of each node.
+    counts: Vec<u64>,
+}
+
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue {
+            heap: BinaryHeap::new(),
+            is_spent: false,
+            present: Key {
+                at_ns: 0,
+                order: Order::BETWEEN,
+            },
+            counts: vec![WORLD_NAME << COUNT_BITS],
+        }
+    }
 }
 
 impl EventQueue {
-    pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
-        let order = self.reserve(event);
+    /// Adds the next node. Its name must be unique, and must not depend on the order of construction.
+    pub(crate) fn add_node(&mut self, name: u32) {
+        let name = u64::from(name);
+        debug_assert!(name < WORLD_NAME);
+        self.counts.push(name << COUNT_BITS);
+    }
+
+    #[inline]
+    pub(crate) fn schedule(&mut self, by: By, at_ns: u64, event: Event) {
+        let order = self.reserve(by, event);
         self.schedule_as(at_ns, order, event);
     }
 
     /// A place among events of one time for an event that is scheduled later.
-    pub(crate) fn reserve(&mut self, event: Event) -> Order {
-        self.reserved += 1;
-        Order(event.rank() << RANK_SHIFT | self.reserved)
+    #[inline]
+    pub(crate) fn reserve(&mut self, by: By, event: Event) -> Order {
+        let count = &mut self.counts[by.0 as usize];
+        *count += 1;
+        Order {
+            since: event.rank() << TIME_BITS | self.present.at_ns,
+            by: *count,
+        }
     }
 
     /// Schedules an event at its reserved place.
@@ -154,16 +245,27 @@ impl EventQueue {
         self.heap.peek().map(|entry| entry.at_ns)
     }
 
+    /// Key of the event in progress, or of the present between events.
+    pub(crate) fn present(&self) -> Key {
+        self.present
+    }
+
+    /// Nothing happens until a time.
+    pub(crate) fn pass_time(&mut self, now_ns: u64) {
+        self.present.at_ns = now_ns;
+    }
+
     /// The next event if it is not after `limit_ns`, with its time and place.
     pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Order, Event)> {
         self.settle();
         let Entry { at_ns, order, event } = *self.heap.peek().filter(|entry| entry.at_ns <= limit_ns)?;
-        self.is_spent = true;
+        (self.is_spent, self.present) = (true, Key { at_ns, order });
         Some((at_ns, order, event))
     }
 
     /// All that the event that was given out last scheduled is there: it can go.
     pub(crate) fn settle(&mut self) {
+        self.present.order = Order::BETWEEN;
         if std::mem::take(&mut self.is_spent) {
             self.heap.pop();
         }
@@ -171,47 +273,4 @@ impl EventQueue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_of_one_time_come_by_rank_then_by_age() {
-        let mut queue = EventQueue::default();
-        let wake = |timer| Event::Wake(CardTimer::new(0, timer));
-        let lane = Event::Arrival { lane: 3 };
-        let early = queue.reserve(lane);
-        let scheduled = [
-            wake(0),
-            Event::Source(1),
-            Event::Source(0),
-            Event::EdgeSlot(CardTimer::new(0, 0)),
-            Event::CoreSlot(CardTimer::new(0, 0)),
-            Event::Change(0),
-        ];
-        for event in scheduled {
-            queue.schedule(7, event);
-        }
-        queue.schedule(6, wake(9));
-        queue.schedule_as(7, early, lane);
-        let popped = std::iter::from_fn(|| queue.pop_until(7));
-        let order: Vec<(u64, Event)> = popped.map(|(at_ns, _, event)| (at_ns, event)).collect();
-        let [card_wakes, source1, source0, card, core, change] = scheduled;
-        let at_7 = [change, core, card, lane, source1, source0, card_wakes].map(|event| (7, event));
-        assert_eq!(order[0], (6, wake(9)));
-        assert_eq!(order[1..], at_7, "the lane's place was reserved first");
-    }
-
-    #[test]
-    fn nothing_comes_early() {
-        let mut queue = EventQueue::default();
-        queue.schedule(8, Event::Source(0));
-        assert!(queue.pop_until(7).is_none());
-        assert_eq!(queue.next_at(), Some(8));
-        assert!(queue.pop_until(8).is_some());
-        queue.schedule(9, Event::Source(1));
-        queue.schedule(8, Event::Source(2));
-        assert_eq!(queue.pop_until(9).map(|(at_ns, _, _)| at_ns), Some(8));
-        queue.settle();
-        assert_eq!(queue.next_at(), Some(9));
-    }
-}
+mod tests;

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Traces of a run: messages for the controller, losses, broken rules, captures, faults and their
-//! outcome. Events write it; nothing that moves depends on it.
+//! Traces of events: messages for the controller, broken rules, records for checks over several nodes, each with the key
+//! of its event. Events only add to it, and nothing that moves depends on it; the run takes all out after each event. So
+//! journals of parts of a network can be merged by the keys of events.
+//!
+//! Sums need no key: losses and passes. A capture needs none, since one node sends all that passes a place of captures.
 
-use std::collections::VecDeque;
-
+use slotwise_cards::card::Record;
 use slotwise_cards::packet::Frame;
+use slotwise_units::Instant;
+use slotwise_wire::Optical;
 
 use crate::api::ControlEvent;
 use crate::capture::{Captures, Capturing};
-use crate::drops::Drops;
+use crate::drops::{Drops, Place};
 use crate::faults::record::FaultRecord;
-use crate::invariants::Invariants;
+use crate::invariants::Invariant;
+use crate::net::event::Key;
 
 /// Fate of a packet in a burst, for measurements of order.
 pub(crate) struct InBurst {
@@ -22,16 +27,37 @@ pub(crate) struct InBurst {
     pub(crate) is_lost: bool,
 }
 
+/// Trace of an event.
+pub(crate) enum Note {
+    /// Message for the controller.
+    Control(ControlEvent),
+    /// Broken rule, found now or later.
+    Broken {
+        invariant: Invariant,
+        at: Instant,
+        place: Place,
+        packet: Option<Optical>,
+    },
+    /// Record for checks and measurements over several nodes, made at one of them.
+    Seen { node: usize, record: Record },
+    /// Fate of a packet.
+    InBurst(InBurst),
+}
+
+/// Trace with the key of its event.
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) note: Note,
+}
+
 /// Traces of events.
 pub(crate) struct Journal {
-    pub(crate) control: VecDeque<ControlEvent>,
+    /// Of the event in progress.
+    pub(crate) entries: Vec<Entry>,
     pub(crate) drops: Drops,
-    pub(crate) invariants: Invariants,
     pub(crate) captures: Option<Captures>,
     /// Faults of the run, those to come included.
     pub(crate) faults: Vec<FaultRecord>,
-    /// Fates of packets in bursts, of the event in progress.
-    pub(crate) in_bursts: Vec<InBurst>,
     /// Passes through P4 so far.
     pub(crate) passes: u64,
 }
@@ -39,12 +65,10 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn new(captures: Option<Capturing>) -> Journal {
         Journal {
-            control: VecDeque::new(),
+            entries: Vec::new(),
             drops: Drops::default(),
-            invariants: Invariants::default(),
             captures: captures.map(Captures::new),
             faults: Vec::new(),
-            in_bursts: Vec::new(),
             passes: 0,
         }
     }

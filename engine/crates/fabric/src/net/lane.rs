@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 
-use crate::net::event::{Event, EventQueue, Order};
+use crate::net::event::{By, Event, EventQueue, Order};
 use crate::net::ticket::Owner;
 use slotwise_cards::packet::{Flying, Packet};
 
@@ -75,10 +75,10 @@ impl Lane {
         }
     }
 
-    /// Something enters that arrives at `at_ns`: behind what arrives before it or with it. After a change of delay it may
+    /// Something enters, sent by the node before the lane, that arrives at `at_ns`: behind what arrives before it or with it. After a change of delay it may
     /// overtake.
-    pub(crate) fn enter(&mut self, events: &mut EventQueue, at_ns: u64, flying: Flying) {
-        let order = events.reserve(self.arrival());
+    pub(crate) fn enter(&mut self, events: &mut EventQueue, by: By, at_ns: u64, flying: Flying) {
+        let order = events.reserve(by, self.arrival());
         let flight = InFlight {
             at_ns,
             order,
@@ -211,7 +211,7 @@ mod tests {
     fn packets_arrive_in_order_and_may_overtake() {
         let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
         for (at_ns, bytes) in [(10, 1), (30, 2), (30, 3), (20, 4), (5, 5), (20, 6)] {
-            lane.enter(&mut events, at_ns, packet(bytes));
+            lane.enter(&mut events, By::WORLD, at_ns, packet(bytes));
         }
         let expected = [(5, 5), (10, 1), (20, 4), (20, 6), (30, 2), (30, 3)];
         assert_eq!(arrivals(&mut lane, &mut events), expected);
@@ -221,7 +221,7 @@ mod tests {
     fn what_gets_another_time_arrives_once() {
         let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
         for (at_ns, bytes) in [(10, 1), (20, 2), (30, 3)] {
-            lane.enter(&mut events, at_ns, packet(bytes));
+            lane.enter(&mut events, By::WORLD, at_ns, packet(bytes));
         }
         lane.retime(&mut events, &[10, 25, 15].map(Instant::from_ns));
         let mut arrived = Vec::new();
@@ -238,7 +238,7 @@ mod tests {
     fn what_is_taken_out_does_not_arrive() {
         let (mut lane, mut events) = (Lane::new(5, LaneEnd::Host(0)), EventQueue::default());
         for (at_ns, bytes) in [(20, 1), (30, 2), (10, 3)] {
-            lane.enter(&mut events, at_ns, packet(bytes));
+            lane.enter(&mut events, By::WORLD, at_ns, packet(bytes));
         }
         let gone = lane.drop_last(&mut events, 2);
         assert_eq!(gone.iter().map(|packet| packet.frame.len()).collect::<Vec<_>>(), [2, 3]);

@@ -34,19 +34,20 @@ use slotwise_cards::packet::{Flying, Frame};
 use slotwise_p4::{Pipeline, PipelineConfig};
 use slotwise_scenario::Device;
 use slotwise_units::{Bytes, Instant};
-use slotwise_wire::DropReason;
+use slotwise_wire::{DropReason, Optical};
 
 use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;
-use event::{Event, EventQueue, Order};
-use journal::Journal;
+use event::{By, Event, EventQueue, Key, Order};
+use journal::{Entry, Journal, Note};
 use lane::{Lane, LaneEnd};
 use messages::Messages;
-use node::{Nodes, Outbox};
+use node::{NodeKind, Nodes, Outbox};
 use parcel::Parcels;
 use span::Span;
 use standstill::AtOnce;
+use ticket::Owner;
 use work::{Stack, Work};
 
 /// Everything that moves.
@@ -95,8 +96,13 @@ impl Net {
         self.queue.next_at()
     }
 
-    pub(crate) fn schedule(&mut self, at_ns: u64, event: Event) {
-        self.queue.schedule(at_ns, event);
+    pub(crate) fn schedule(&mut self, by: By, at_ns: u64, event: Event) {
+        self.queue.schedule(by, at_ns, event);
+    }
+
+    /// Key of the event in progress, or of the present between events.
+    pub(crate) fn present(&self) -> Key {
+        self.queue.present()
     }
 
     /// All that an event has scheduled is there.
@@ -104,10 +110,10 @@ impl Net {
         self.queue.settle();
     }
 
-    /// A packet enters a lane at whose end it is at a time.
+    /// A packet of a node enters a lane at whose end it is at a time.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, lane: usize, at_ns: u64, flying: Flying) {
-        self.lanes[lane].enter(&mut self.queue, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at_ns: u64, flying: Flying) {
+        self.lanes[lane].enter(&mut self.queue, by, at_ns, flying);
     }
 
     /// Changes the arrivals of the last packets in a lane.
@@ -148,6 +154,17 @@ impl Net {
         &mut self.nodes
     }
 
+    /// Adds the devices of a kind, by number from 0.
+    pub(crate) fn add_nodes(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
+        for device in devices {
+            self.nodes.add(owner, kind, device);
+            let (kind, number) = device.place();
+            let name = (kind as u32) << u16::BITS | u32::from(number);
+            self.queue.add_node(name);
+            self.messages.add_node(name);
+        }
+    }
+
     pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
@@ -166,13 +183,30 @@ impl Net {
         &self.spans
     }
 
+    /// Adds a trace of the event in progress.
+    pub(crate) fn note(&mut self, note: Note) {
+        let key = self.queue.present();
+        self.journal.entries.push(Entry { key, note });
+    }
+
+    /// Notes that a rule is broken.
+    pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
+        let at = Instant::from_ns(self.now_ns);
+        self.note(Note::Broken {
+            invariant,
+            at,
+            place,
+            packet,
+        });
+    }
+
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
-        self.journal.control.push_back(ControlEvent {
+        self.note(Note::Control(ControlEvent {
             at: Instant::from_ns(self.now_ns),
             device_id: device.id(),
             message,
-        });
+        }));
     }
 
     /// Loses a packet.
@@ -188,8 +222,7 @@ impl Net {
             DropCause::NoSuchPort | DropCause::NotForHost | DropCause::Malformed
         );
         if is_astray && place.is_beside_stars() {
-            let invariants = &mut self.journal.invariants;
-            invariants.violated(Invariant::ASTRAY, Instant::from_ns(self.now_ns), place, None);
+            self.broken(Invariant::ASTRAY, place, None);
         }
     }
 

@@ -293,14 +293,12 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Adds the devices of a kind, by number from 0.
-    pub(crate) fn add(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
-        for device in devices {
-            if let (kind, 0) = device.place() {
-                self.first[kind] = self.list.len();
-            }
-            self.list.push(Node::new(device, owner, kind));
+    /// Adds a device; those of a kind come by number from 0.
+    pub(super) fn add(&mut self, owner: Owner, kind: &'static NodeKind, device: Device) {
+        if let (kind, 0) = device.place() {
+            self.first[kind] = self.list.len();
         }
+        self.list.push(Node::new(device, owner, kind));
     }
 
     /// Place of a device among the nodes.

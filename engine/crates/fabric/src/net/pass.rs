@@ -9,6 +9,7 @@ use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;
+use crate::net::event::By;
 use crate::net::node::{Before, is_fibre};
 use crate::net::work::{Ask, Passed, Work};
 use slotwise_cards::card::Pass;
@@ -138,7 +139,7 @@ impl Net {
             Ok((lane, departure)) => {
                 let born = origin.born();
                 let flying = Flying::plain(Packet { frame, born });
-                self.lanes[lane].enter(&mut self.queue, departure.arrive.ns(), flying);
+                self.lanes[lane].enter(&mut self.queue, By::node(node), departure.arrive.ns(), flying);
             }
             Err(cause) => self.drop(self.nodes[node].place_before(port), cause, frame),
         }
@@ -149,9 +150,7 @@ impl Net {
         let node = &self.nodes[node];
         let (place, lost_light) = (Place::Device(node.device), node.kind.lost_light);
         if let (Origin::Light { .. }, Some(invariant)) = (origin, lost_light) {
-            let invariants = &mut self.journal.invariants;
-            let at = Instant::from_ns(self.now_ns);
-            invariants.violated(invariant, at, place, message::optical(&frame));
+            self.broken(invariant, place, message::optical(&frame));
         }
         self.drop(place, DropCause::NoSuchPort, frame);
     }

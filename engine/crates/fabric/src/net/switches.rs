@@ -9,6 +9,7 @@ use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;
 use crate::net::effects::Effects;
+use crate::net::event::By;
 use crate::net::outside::{Outside, SwitchInput};
 use crate::net::parcel::Parcel;
 use slotwise_cards::packet::{Frame, Origin};
@@ -41,6 +42,7 @@ impl Net {
         let at_ns = at_ns.max(self.now_ns);
         let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(
+            By::WORLD,
             at_ns,
             Parcel::FromSwitch {
                 device,

@@ -81,6 +81,11 @@ impl Datagrams {
         flows.filter_map(|(index, flow)| flow.next_ns().map(|next_ns| (index, next_ns)))
     }
 
+    /// The host that sends a flow.
+    pub(crate) fn host_of(&self, index: usize) -> HostId {
+        self.flows[index].flow.from
+    }
+
     /// Writes the flow's next datagram into `frame`: who sends it, and when the next one leaves.
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64, frame: &mut Frame) -> (HostId, Option<u64>) {
         let flow = &mut self.flows[index];

@@ -382,6 +382,14 @@ impl Traffic {
         self.datagrams.starts().chain(streams)
     }
 
+    /// The host of a source.
+    pub(crate) fn host_of(&self, source: usize) -> usize {
+        match source.checked_sub(self.datagrams.count()) {
+            None => self.number_of(self.datagrams.host_of(source)),
+            Some(index) => self.streams.host_of(index),
+        }
+    }
+
     /// Gives a source its turn; a datagram goes into `frame`.
     pub(crate) fn turn(&mut self, source: usize, now_ns: u64, frame: &mut Frame) -> Turn {
         match source.checked_sub(self.datagrams.count()) {

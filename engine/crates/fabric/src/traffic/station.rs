@@ -24,6 +24,8 @@ pub(crate) const LINUX_RTO: RtoConfig = RtoConfig {
 };
 /// Linux's delay of an acknowledgment.
 const DELAYED_ACK: Duration = Duration::from_ms(40);
+/// Bytes of an Ethernet address: the destination comes first, then the source, then the type.
+const MAC_BYTES: usize = size_of::<MacAddress>();
 /// So that the receiver's window never is what limits a stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 << 20;
 
@@ -210,14 +212,15 @@ impl Station {
 
     /// Takes a frame, whose flow is known if it has one; false if it is not for an end here.
     pub(crate) fn receive(&mut self, now: Instant, frame: &[u8], flow: Option<FlowKey>) -> bool {
-        let Some(ethernet) = Ethernet::decode(frame) else {
+        let Some((ethernet, packet)) = frame.split_first_chunk::<{ Ethernet::SIZE }>() else {
             return false;
         };
-        let own = Ethernet::decode(&self.ethernet).expect("encoded by new");
-        if ethernet.dst != own.src || ethernet.ether_type != ETHERTYPE_IPV4 {
+        // Compared as bytes: it is done for every packet.
+        if ethernet[..MAC_BYTES] != self.ethernet[MAC_BYTES..2 * MAC_BYTES]
+            || ethernet[2 * MAC_BYTES..] != self.ethernet[2 * MAC_BYTES..]
+        {
             return false;
         }
-        let packet = &frame[Ethernet::SIZE..];
         if let (Some(flow), Some(sessions)) = (flow, &mut self.sessions)
             && sessions.has(&sessions::session(&flow))
         {

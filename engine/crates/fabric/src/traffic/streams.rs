@@ -262,6 +262,11 @@ impl Streams {
         starts.collect()
     }
 
+    /// The host that sends a flow.
+    pub(crate) fn host_of(&self, index: usize) -> usize {
+        self.flows[index].spec.from
+    }
+
     /// Starts a flow, or ends it; says when to call again.
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         match self.flows[index].state {

@@ -47,6 +47,7 @@ impl Ops {
             probe_ends: Vec::new(),
             switches: switches.clone().map(|_| SwitchMeter::default()).collect(),
             watch: Watch::new(ops.edges.len()),
+            programs: vec![0; ops.edges.len()],
             deflections: ops.deflections,
             owner: build.owner(),
             at_switches: Tickets::default(),

@@ -55,10 +55,9 @@ pub(super) fn set_output(build: &mut Build, from: FibreEnd, first: Option<Instan
 }
 
 impl Ops {
-    /// Feeds checks and measurements with a record of a card.
-    pub(super) fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
+    /// Feeds checks and measurements with a record of a node.
+    pub(super) fn judge(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
         match record {
-            &Record::AgentInterval { port } => agents_interval_ends(fx, node, port),
             Record::BurstFormed {
                 port,
                 label,
@@ -69,7 +68,26 @@ impl Ops {
             Record::BurstLeft { label, program, left } => {
                 self.watch.left(TrainId::of(label, *program), left.ns());
             }
-            Record::BurstLost { label, program } => self.lose_labelled_train(label, *program),
+            Record::BurstLost { label, program } => {
+                let is_deflected = self.is_deflected(label);
+                self.watch.lost(TrainId::of(label, *program), is_deflected);
+            }
+            Record::BurstArrived {
+                port,
+                label,
+                program,
+                is_deflected,
+                is_lost,
+            } => {
+                let id = TrainId::of(label, *program);
+                if *is_lost {
+                    self.watch.lost_by_link(id, u64::from(label.packets), *is_deflected);
+                } else if !self.watch.arrived(id, fx.now_ns(), *is_deflected) {
+                    let place = fx.look().place_before(node, *port);
+                    fx.broken(Invariant::DUPLICATE, place, None);
+                }
+            }
+            Record::Renumbered => self.watch.restarts(fx.device(node).number()),
             _ => {}
         }
     }
@@ -92,24 +110,11 @@ impl Ops {
         }
     }
 
-    /// A train is not on its way any more.
-    pub(super) fn lose_train(&mut self, frame: &[u8], program: u32) {
-        if let Some(InLight::First(label, _)) = message::read(frame) {
-            self.lose_labelled_train(&label, program);
-        }
-    }
-
-    /// The same of the train of a label.
-    pub(super) fn lose_labelled_train(&mut self, label: &Label, program: u32) {
-        let is_deflected = self.is_deflected(label);
-        self.watch.lost(TrainId::of(label, program), is_deflected);
-    }
-
     /// Loses what has not begun to leave by a wavelength, where frames arrive with their tail or their head.
     pub(super) fn cut_lane(
         &mut self,
         fx: &mut Effects<'_>,
-        lane: usize,
+        (node, lane): (usize, usize),
         place: Place,
         cause: DropCause,
         (delay, by_tail): (Duration, bool),
@@ -124,7 +129,9 @@ impl Ops {
         };
         let entrance = end.number as usize;
         for (Packet { frame, .. }, program) in fx.take_out(lane, has_not_begun) {
-            self.lose_train(&frame, program);
+            if let Some(InLight::First(label, _)) = message::read(&frame) {
+                fx.record(node, Record::BurstLost { label, program });
+            }
             fx.drop(place, cause, frame);
         }
         if let Some(train) = self.last_in_lane(fx.look(), lane, entrance) {
@@ -160,16 +167,18 @@ impl Ops {
 
     /// The program of an edge starts its numbers of trains again.
     pub(super) fn renumber(&mut self, fx: &mut Effects<'_>, edge: u16) {
-        self.watch.restarts(edge);
-        let program = self.watch.program(edge);
-        if let Some(card) = fx.card_mut::<EdgeCard>(Device::OpsEdge(edge)) {
-            card.set_program(program);
+        let device = Device::OpsEdge(edge);
+        fx.record(fx.node(device), Record::Renumbered);
+        let program = &mut self.programs[usize::from(edge)];
+        *program += 1;
+        if let Some(card) = fx.card_mut::<EdgeCard>(device) {
+            card.set_program(*program);
         }
     }
 }
 
 /// Gives the card of a switch the agent's count of the interval that ends, before P4 begins the next one.
-fn agents_interval_ends(fx: &mut Effects<'_>, node: usize, port: Port) {
+pub(super) fn agents_interval_ends(fx: &mut Effects<'_>, node: usize, port: Port) {
     let now = fx.now();
     let (card, pipeline) = fx.card_and_program::<SwitchCard>(node);
     let counted = pipeline.and_then(|pipeline| pipeline.register_read(AGENT_BYTES, usize::from(port)).ok());

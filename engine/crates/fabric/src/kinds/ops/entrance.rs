@@ -18,7 +18,7 @@ use crate::net::outside::Crossing;
 use crate::net::ticket::Ticket;
 use crate::net::work::{Ask, Passed};
 use slotwise_cards::burst;
-use slotwise_cards::card::Pass;
+use slotwise_cards::card::{Pass, Record};
 use slotwise_cards::edge_card::EdgeCard;
 use slotwise_cards::message::burst::{self as message, InLight};
 use slotwise_cards::packet::Flying;
@@ -243,15 +243,8 @@ impl Ops {
             self.switches[switch].lost += 1;
         }
         if let Some(label) = label {
-            self.lose_labelled_train(label, program);
-        }
-    }
-
-    /// A switch outside has not sent a train on: it is lost there.
-    pub(super) fn train_is_overdue(&mut self, crossing: &Crossing) {
-        if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
-            let is_deflected = self.is_deflected(&label);
-            self.watch.lost(TrainId::of(&label, program), is_deflected);
+            let (label, node) = (*label, fx.node(Device::Switch(switch as u16)));
+            fx.record(node, Record::BurstLost { label, program });
         }
     }
 
@@ -283,17 +276,20 @@ impl Ops {
         let entrance = &mut self.entrances[number];
         let at = entrance.at;
         entrance.latest = Some(Latest { id, is_deflected });
-        if entrance.direct.as_mut().is_some_and(Chance::comes) {
+        let is_lost = entrance.direct.as_mut().is_some_and(Chance::comes);
+        if is_lost {
             entrance.losing = label.packets;
-            let packets = u64::from(label.packets);
-            return self.watch.lost_by_link(id, packets, is_deflected);
-        }
-        if label.dst_edge != at.device.number() {
+        } else if label.dst_edge != at.device.number() {
             fx.broken(Invariant::ASTRAY, at.place(), None);
         }
-        if !self.watch.arrived(id, fx.now_ns(), is_deflected) {
-            fx.broken(Invariant::DUPLICATE, at.place(), None);
-        }
+        let arrived = Record::BurstArrived {
+            port: at.port,
+            label: *label,
+            program,
+            is_deflected,
+            is_lost,
+        };
+        fx.record(fx.node(at.device), arrived);
     }
 
     /// What has come of a train at an edge goes to P4, each frame by itself.
@@ -320,6 +316,13 @@ impl Ops {
         if let Some(Packet { frame, born }) = given {
             fx.ask((device, port), frame, Origin::Lane { born });
         }
+    }
+}
+
+/// A switch outside has not sent a train on: it is lost there.
+pub(super) fn train_is_overdue(fx: &mut Effects<'_>, crossing: &Crossing) {
+    if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
+        fx.record(fx.node(crossing.device), Record::BurstLost { label, program });
     }
 }
 

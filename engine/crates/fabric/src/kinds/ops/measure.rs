@@ -182,7 +182,8 @@ impl ViewMut<'_, Ops> {
         let lost = std::mem::take(&mut meter.lost) + (beside_light - before);
         meter.counted = counted;
         if lost != fresh.drops.values().sum::<u64>() {
-            self.fx.broken(Invariant::UNEXPLAINED, Place::Device(device), None);
+            let (now, place) = (self.fx.now(), Place::Device(device));
+            self.invariants.violated(Invariant::UNEXPLAINED, now, place, None);
         }
         Some(fresh)
     }

@@ -11,7 +11,7 @@ mod steps;
 mod watch;
 
 pub use slotwise_cards::burst_queue::BurstUse;
-use slotwise_cards::card::Action;
+use slotwise_cards::card::{Action, Record};
 use slotwise_cards::packet::{Flying, Frame};
 use slotwise_scenario::{Device, Scenario};
 
@@ -23,6 +23,8 @@ use crate::net::effects::Effects;
 use crate::net::lane::OwnEnd;
 use crate::net::outside::Crossing;
 use crate::net::work::Ask;
+use cards::agents_interval_ends;
+use entrance::train_is_overdue;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
 use parts::ENTRANCE;
 pub use parts::Ops;
@@ -84,8 +86,12 @@ impl Kind for Ops {
         }
     }
 
-    fn overdue(&mut self, _: &mut Effects<'_>, crossing: &Crossing) {
-        self.train_is_overdue(crossing);
+    fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
+        self.judge(fx, node, record);
+    }
+
+    fn overdue(&mut self, fx: &mut Effects<'_>, crossing: &Crossing) {
+        train_is_overdue(fx, crossing);
     }
 
     fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
@@ -104,7 +110,8 @@ impl Kind for Ops {
 impl Beyond for Ops {
     fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
         match action {
-            Action::Seen(record) => self.seen(fx, node, &record),
+            Action::Seen(Record::AgentInterval { port }) => agents_interval_ends(fx, node, port),
+            Action::Seen(record) => fx.record(node, record),
             Action::Cut {
                 lane,
                 port,
@@ -113,7 +120,7 @@ impl Beyond for Ops {
                 by_tail,
             } => {
                 let place = fx.look().place_before(node, port);
-                self.cut_lane(fx, lane as usize, place, cause, (delay, by_tail));
+                self.cut_lane(fx, (node, lane as usize), place, cause, (delay, by_tail));
             }
             _ => {}
         }

@@ -29,6 +29,8 @@ pub struct Ops {
     /// By switch.
     pub(super) switches: Vec<SwitchMeter>,
     pub(super) watch: Watch,
+    /// Programs that each edge has been given so far.
+    pub(super) programs: Vec<u32>,
     /// How often a train may be deflected.
     pub(super) deflections: u8,
     /// Number of this kind.

@@ -34,7 +34,8 @@ impl Ops {
     pub(super) fn probe_arrives(&mut self, fx: &mut Effects<'_>, end: OwnEnd, flying: Flying) {
         let mut frame = flying.packet.frame;
         let number = end.number as usize;
-        match fx.treat(end, self.probe_ends[number].place(), &mut frame) {
+        let at = self.probe_ends[number];
+        match fx.treat((at.device, end), at.place(), &mut frame) {
             true => self.take_probe(fx, number, frame),
             false => fx.give_back(frame),
         }

@@ -154,11 +154,6 @@ impl Watch {
         self.cut.contains(&id)
     }
 
-    /// The program of an edge that numbers its trains now.
-    pub(super) fn program(&self, source: u16) -> u32 {
-        self.sources.get(usize::from(source)).map_or(0, |source| source.program)
-    }
-
     /// An edge has a new program, which numbers from 1 on. What is on its way is not judged any more.
     pub(super) fn restarts(&mut self, source: u16) {
         if let Some(source) = self.sources.get_mut(usize::from(source)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrivals of ringlets at stations, and checks of packets that arrive or that cards add.
 
-use slotwise_cards::card::Card;
+use slotwise_cards::card::{Card, Record};
 use slotwise_cards::message::ring as message;
 use slotwise_cards::packet::{Frame, Origin, Packet, UNBORN};
 use slotwise_cards::station::port_in;
@@ -23,8 +23,7 @@ use slotwise_cards::card::Pass;
 pub(super) struct Arrival {
     station: u16,
     ringlet: u8,
-    ring: wire::Ring,
-    data: RingData,
+    headers: (wire::Ring, RingData),
     bytes: Bytes,
 }
 
@@ -37,6 +36,12 @@ pub(super) fn end_at(station: u16, ringlet: u8) -> usize {
 fn station_at(end: usize) -> (u16, u8) {
     let ringlets = usize::from(RINGLETS);
     ((end / ringlets) as u16, (end % ringlets) as u8)
+}
+
+/// Port by which packets of a ringlet come to a station.
+fn place_of(device: Device, ringlet: u8) -> Place {
+    let port = port_in(ringlet);
+    Place::Port { device, port }
 }
 
 /// What is no data reaches a station's program.
@@ -52,7 +57,7 @@ impl Ring {
         let Packet { mut frame, born } = packet;
         let (station, ringlet) = station_at(end.number as usize);
         let Some((ring, Some(data))) = message::ring(&frame) else {
-            match fx.treat(end, Place::Device(device(station)), &mut frame) {
+            match fx.treat((device(station), end), Place::Device(device(station)), &mut frame) {
                 true => message_at_station(fx, end.number as usize, frame),
                 false => fx.give_back(frame),
             }
@@ -61,8 +66,7 @@ impl Ring {
         let arrival = Arrival {
             station,
             ringlet,
-            ring,
-            data,
+            headers: (ring, data),
             bytes: Bytes::of(frame.len()),
         };
         let number = self.arrivals.insert(arrival);
@@ -77,31 +81,46 @@ impl Ring {
     }
 
     /// Data has passed the program of a station.
-    pub(super) fn watch_arrival(&mut self, fx: &mut Effects<'_>, arrival: &Arrival, pass: Pass) {
-        let &Arrival {
+    pub(super) fn watch_arrival(&mut self, fx: &mut Effects<'_>, arrival: Arrival, pass: Pass) {
+        let Arrival {
             station,
             ringlet,
-            ref ring,
-            ref data,
+            headers,
             bytes,
         } = arrival;
-        let place = Place::Port {
-            device: device(station),
-            port: port_in(ringlet),
-        };
+        let (ring, device) = (&headers.0, device(station));
         if !self.watch.is_on_its_way(ring, station, ringlet) {
-            fx.broken(Invariant::ROUND, place, None);
+            fx.broken(Invariant::ROUND, place_of(device, ringlet), None);
         }
         let is_over = ring.destination == station || ring.source == station;
         if pass == Pass::Later && !is_over {
             return;
         }
-        if !fx.look().runs(device(station)) {
-            return self.watch.forget(ring, data);
-        }
-        if !is_over && pass != (Pass::Done { outputs: 0 }) {
+        let record = if !fx.look().runs(device) {
+            Record::Forgotten { headers }
+        } else if is_over || pass == (Pass::Done { outputs: 0 }) {
+            Record::TakenOff {
+                ringlet,
+                headers,
+                bytes,
+            }
+        } else {
             return;
-        }
+        };
+        fx.record(fx.node(device), record);
+    }
+
+    /// A packet has been taken off at a station.
+    pub(super) fn taken_off(
+        &mut self,
+        fx: &mut Effects<'_>,
+        (node, ringlet): (usize, u8),
+        (ring, data): &(wire::Ring, RingData),
+        bytes: Bytes,
+    ) {
+        let device = fx.device(node);
+        let station = device.number();
+        let is_over = ring.destination == station || ring.source == station;
         let (broken, times) = match self.watch.leaves(ring, data) {
             Taken::Once(OnRing { accepted_ns, .. }) if ring.destination == station => {
                 let delay_ns = fx.now_ns() - accepted_ns;
@@ -113,7 +132,7 @@ impl Ring {
             Taken::Never => (Invariant::DUPLICATE, 1),
         };
         for _ in 0..times {
-            fx.broken(broken, place, None);
+            fx.broken(broken, place_of(device, ringlet), None);
         }
     }
 

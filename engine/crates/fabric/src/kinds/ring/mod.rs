@@ -65,23 +65,34 @@ impl Kind for Ring {
         self.broken = fx.now();
     }
 
+    fn seen(&mut self, fx: &mut Effects<'_>, node: usize, record: &Record) {
+        match record {
+            Record::Added {
+                headers: (ring, data),
+                accepted,
+            } => self.watch.enters(ring, data, accepted.ns()),
+            Record::Forgotten { headers: (ring, data) } => self.watch.forget(ring, data),
+            Record::TakenOff {
+                ringlet,
+                headers,
+                bytes,
+            } => self.taken_off(fx, (node, *ringlet), headers, *bytes),
+            _ => {}
+        }
+    }
+
     fn passed(&mut self, fx: &mut Effects<'_>, ticket: u32, pass: Pass) {
         if let Some(arrival) = self.arrivals.take(ticket) {
-            self.watch_arrival(fx, &arrival, pass);
+            self.watch_arrival(fx, arrival, pass);
         }
     }
 }
 
 impl Beyond for Ring {
     fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action) {
-        let Action::Seen(record) = action else { return };
-        match &record {
-            Record::Added {
-                headers: (ring, data),
-                accepted,
-            } => self.watch.enters(ring, data, accepted.ns()),
-            Record::Forgotten { headers: (ring, data) } => self.watch.forget(ring, data),
-            Record::Interval(interval) => self.note_phase(fx, node, interval),
+        match action {
+            Action::Seen(Record::Interval(interval)) => self.note_phase(fx, node, &interval),
+            Action::Seen(record) => fx.record(node, record),
             _ => {}
         }
     }

@@ -177,6 +177,7 @@ fn add_hosts(build: &mut Build, scenario: &Scenario, edge: &EdgeOfScenario) {
         build.add_host(Host {
             id: Some(id),
             device,
+            node: build.node(device),
             port,
             uplink: up,
         });

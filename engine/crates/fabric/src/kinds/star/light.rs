@@ -62,7 +62,7 @@ impl Star {
     pub(super) fn send_into_fibre(
         &mut self,
         fx: &mut Effects<'_>,
-        fibre: usize,
+        (node, fibre): (usize, usize),
         queue: u16,
         packet: Packet,
         duration: Duration,
@@ -83,7 +83,7 @@ impl Star {
             duration,
             program,
         };
-        pass_fibre(fx, passage, (from, to), (lane, at_ns), flying);
+        pass_fibre(fx, (node, passage), (from, to), (lane, at_ns), flying);
     }
 
     /// Light leaves a core by all fibres of a port. What source it names is taken to have numbered it now if it came by no fibre.
@@ -102,16 +102,16 @@ impl Star {
         for index in 0..fibres - 1 {
             let fibre = self.cores[core].ports[port][index];
             let frame = fx.copy_of(&packet.frame);
-            self.enter_to_edge(fx, fibre, Packet { frame, born }, times, program);
+            self.enter_to_edge(fx, (node, fibre), Packet { frame, born }, times, program);
         }
         let last = self.cores[core].ports[port][fibres - 1];
-        self.enter_to_edge(fx, last, packet, times, program);
+        self.enter_to_edge(fx, (node, last), packet, times, program);
     }
 
     fn enter_to_edge(
         &mut self,
         fx: &mut Effects<'_>,
-        fibre: usize,
+        (node, fibre): (usize, usize),
         packet: Packet,
         (start, duration): (Instant, Duration),
         program: u32,
@@ -127,7 +127,7 @@ impl Star {
             duration,
             program,
         };
-        pass_fibre(fx, passage, (from, to), (lane, at_ns), flying);
+        pass_fibre(fx, (node, passage), (from, to), (lane, at_ns), flying);
     }
 
     /// The head of a packet reaches a core.
@@ -199,7 +199,7 @@ impl Star {
             fx.broken(Invariant::DUPLICATE, Place::Device(Device::Edge(edge)), optical);
         }
         let is_control = optical.is_some_and(|packet| packet.kind != u8::from(OpticalKind::Data));
-        if is_control && !fx.treat(end, Place::LineCard { edge, core }, &mut frame) {
+        if is_control && !fx.treat((Device::Edge(edge), end), Place::LineCard { edge, core }, &mut frame) {
             fx.give_back(frame);
             return None;
         }
@@ -225,13 +225,13 @@ impl Star {
 
 fn pass_fibre(
     fx: &mut Effects<'_>,
-    passage: Passage,
+    (node, passage): (usize, Passage),
     (from, to): (Device, Device),
     (lane, at_ns): (usize, u64),
     flying: Flying,
 ) {
     let cause = match passage {
-        Passage::Through => return fx.enter_lane(lane, at_ns, flying),
+        Passage::Through => return fx.enter_lane(node, lane, at_ns, flying),
         Passage::Lost => DropCause::LinkLoss,
         Passage::Down => DropCause::LinkDown,
     };

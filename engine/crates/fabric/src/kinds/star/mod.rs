@@ -135,7 +135,7 @@ impl Beyond for Star {
                 if let Some(demand) = new_demand {
                     self.light_for(fx.now_ns(), fibre, demand);
                 }
-                self.send_into_fibre(fx, fibre, queue, packet, duration);
+                self.send_into_fibre(fx, (node, fibre), queue, packet, duration);
             }
             Action::Split {
                 port,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.control;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -13,38 +15,88 @@ import org.slotwise.control.topology.Topology;
  *
  * @param <V> what it shows of itself, immutable
  */
-public interface App<V> {
-    /** Its name: letters, digits and hyphens. */
-    String id();
+public abstract class App<V> {
+    private final String id;
+    private final Topology topology;
+    private final Ownership owns;
+    private long nowNs;
+    private List<Command> commands = new ArrayList<>();
 
-    /** Its part of the network. Never changes. */
-    Topology topology();
+    /** Takes its name (lower-case letters, digits and hyphens), its part of the network, and the tables that it alone writes. */
+    protected App(String id, Topology topology, Ownership owns) {
+        this.id = Objects.requireNonNull(id);
+        this.topology = Objects.requireNonNull(topology);
+        this.owns = Objects.requireNonNull(owns);
+    }
 
-    /** The tables that it writes, of which it alone is told. Never changes. */
-    Ownership owns();
+    /** Its name. */
+    public final String id() {
+        return id;
+    }
+
+    /** Its part of the network. */
+    public final Topology topology() {
+        return topology;
+    }
+
+    /** The tables that it alone writes; events have no entries of others. */
+    public final Ownership owns() {
+        return owns;
+    }
 
     /** Names of the applications that it gives orders to ({@link Command.ToApp}), each of which must be there and give none itself. */
-    default Set<String> orders() {
+    public Set<String> orders() {
         return Set.of();
     }
 
-    /** Why one of {@link #orders} cannot take this application's orders; empty if it can. Asked once, before anything happens. */
-    default Optional<String> conflict(App<?> other) {
+    /** Returns the reason why one of {@link #orders} cannot take this application's orders; empty if it can. Asked once, before any event. */
+    public Optional<String> conflict(App<?> other) {
         return Optional.empty();
     }
 
-    /** Whether a packet-in is for this application. */
-    boolean claims(Event.PacketIn packet);
+    /** Returns true if a packet-in is for this application. By default none is. */
+    public boolean claims(Event.PacketIn packet) {
+        return false;
+    }
 
-    /** Takes an event that happened at {@code nowNs}, which never goes back, and returns what to do, in order. */
-    List<Command> onEvent(long nowNs, Event event);
+    /** Handles an event that happened at {@code now}, which never goes back, and returns what to do, in order. */
+    public final List<Command> onEvent(long now, Event event) {
+        nowNs = now;
+        commands = new ArrayList<>();
+        if (event instanceof Event.Call) {
+            ((Event.Call) event).on(this);
+        } else {
+            handle(event);
+        }
+        finish();
+        return commands;
+    }
 
-    /** When {@link Event.DeadlineReached} is wanted if nothing else happens. */
-    OptionalLong nextDeadlineNs();
+    /** Handles an event that is no {@link Event.Call}. */
+    protected abstract void handle(Event event);
 
-    /** Whether all its switches have had all rules that are there from the beginning, at least once. */
-    boolean isConfigured();
+    /** Continues after each event and each call, at the same time. */
+    protected void finish() {
+    }
 
-    /** What is known now. */
-    V view();
+    /** Adds to what the present event makes the application do. */
+    protected final void send(Command command) {
+        commands.add(command);
+    }
+
+    /** Time of the present event. */
+    protected final long nowNs() {
+        return nowNs;
+    }
+
+    /** Returns when {@link Event.DeadlineReached} is wanted if nothing else happens. By default never. */
+    public OptionalLong nextDeadlineNs() {
+        return OptionalLong.empty();
+    }
+
+    /** Returns true if all its switches have had all rules that are there from the beginning, at least once. */
+    public abstract boolean isConfigured();
+
+    /** Returns what is known now. */
+    public abstract V view();
 }

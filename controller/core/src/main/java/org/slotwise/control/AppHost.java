@@ -189,14 +189,7 @@ public final class AppHost {
 
     /** When {@link Event.DeadlineReached} is wanted if nothing else happens. */
     public OptionalLong nextDeadlineNs() {
-        OptionalLong first = OptionalLong.empty();
-        for (App<?> app : apps) {
-            OptionalLong own = app.nextDeadlineNs();
-            if (own.isPresent() && (first.isEmpty() || own.getAsLong() < first.getAsLong())) {
-                first = own;
-            }
-        }
-        return first;
+        return apps.stream().map(App::nextDeadlineNs).flatMapToLong(OptionalLong::stream).min();
     }
 
     /** Whether all applications are configured. */

@@ -106,15 +106,28 @@ public abstract class Command {
         }
     }
 
-    /** Nothing to do but to tell whoever wants to know; each application has kinds of its own. */
-    public abstract static class Notice extends Command {
+    /** News for whoever listens to the controller. */
+    public static class Notice extends Command {
         private final String app;
         private final String event;
+        private final String text;
+        private final boolean failure;
 
-        /** Takes the name of the application, and what happened, in a word or two joined by underscores. */
-        protected Notice(String app, String event) {
+        /** Takes the name of the application, what happened, in a word or two joined by underscores, and a sentence for a log. */
+        public Notice(String app, String event, String text) {
+            this(app, event, text, false);
+        }
+
+        private Notice(String app, String event, String text, boolean failure) {
             this.app = Objects.requireNonNull(app);
             this.event = Objects.requireNonNull(event);
+            this.text = Objects.requireNonNull(text);
+            this.failure = failure;
+        }
+
+        /** Returns one that somebody ought to look into. */
+        public static Notice ofFailure(String app, String event, String text) {
+            return new Notice(app, event, text, true);
         }
 
         /** The application that it is of. */
@@ -127,9 +140,14 @@ public abstract class Command {
             return event;
         }
 
-        /** Whether somebody ought to look into it. */
-        public boolean isFailure() {
-            return false;
+        /** Returns true if somebody ought to look into it. */
+        public final boolean isFailure() {
+            return failure;
+        }
+
+        @Override
+        public final String toString() {
+            return text;
         }
     }
 }

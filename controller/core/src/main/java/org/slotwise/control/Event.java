@@ -3,6 +3,7 @@ package org.slotwise.control;
 
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.topology.DeviceId;
 
@@ -11,10 +12,29 @@ public abstract class Event {
     private Event() {
     }
 
-    /** What someone outside the switches asks of one application; each application has kinds of its own. */
+    /** Request to one application from outside the switches: a {@link Call}, or a kind of the application's own. */
     public abstract static class Order extends Event {
-        /** For applications. */
+        /** Makes one. */
         protected Order() {
+        }
+    }
+
+    /** Order that is a call of a method of the application. */
+    public static final class Call extends Order {
+        private final Consumer<App<?>> method;
+
+        private Call(Consumer<App<?>> method) {
+            this.method = method;
+        }
+
+        /** Returns the order to call a method of an application of type {@code A}; one for another application is a defect. */
+        @SuppressWarnings("unchecked")
+        public static <A extends App<?>> Call of(Consumer<A> method) {
+            return new Call(app -> method.accept((A) app));
+        }
+
+        void on(App<?> app) {
+            method.accept(app);
         }
     }
 

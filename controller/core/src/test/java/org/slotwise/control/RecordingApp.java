@@ -13,14 +13,11 @@ import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
 
 /** Keeps what it is told, and answers what a test says. */
-public final class RecordingApp implements App<Integer> {
+public final class RecordingApp extends App<Integer> {
     /** Of events, in order. */
     public final List<Event> events = new ArrayList<>();
     /** When it wants to be woken. */
     public OptionalLong deadlineNs = OptionalLong.empty();
-    private final String id;
-    private final Ownership owns;
-    private final Topology topology;
     private Function<Event, List<Command>> next = event -> List.of();
     private Set<String> orders = Set.of();
 
@@ -32,17 +29,19 @@ public final class RecordingApp implements App<Integer> {
     public static final class Told extends Command.Notice {
         /** Without anything. */
         public Told() {
-            super("recording", "told");
+            super("recording", "told", "told");
         }
     }
 
     /** Takes a name, a program for all its switches, and what it owns. */
     RecordingApp(String id, String program, Ownership owns) {
-        this.id = id;
-        this.owns = owns;
+        super(id, topology(program, owns), owns);
+    }
+
+    private static Topology topology(String program, Ownership owns) {
         Topology.Builder nodes = new Topology.Builder();
         owns.devices().forEach(device -> nodes.node(new Node(device, "n" + device, program)));
-        this.topology = nodes.build();
+        return nodes.build();
     }
 
     /** One that owns all of some switches. */
@@ -85,31 +84,16 @@ public final class RecordingApp implements App<Integer> {
     }
 
     @Override
-    public String id() {
-        return id;
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public Ownership owns() {
-        return owns;
-    }
-
-    @Override
     public boolean claims(Event.PacketIn packet) {
-        return owns.devices().contains(packet.device()) && packet.port() == 1;
+        return owns().devices().contains(packet.device()) && packet.port() == 1;
     }
 
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
+    protected void handle(Event event) {
         events.add(event);
         Function<Event, List<Command>> answer = next;
         next = any -> List.of();
-        return answer.apply(event);
+        answer.apply(event).forEach(this::send);
     }
 
     @Override

@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.onosproject.net.DeviceId;
 import org.onosproject.net.config.ConfigFactory;
 import org.onosproject.net.config.InvalidFieldException;
+import org.slotwise.control.Event;
+import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.system.SystemKinds;
 import org.slotwise.rest.system.SystemResources;
 import org.slotwise.rest.system.toy.ToySystem;
@@ -26,11 +28,11 @@ import org.slotwise.onos.flow.FlowRuleSwitches;
 import org.slotwise.rest.ControllerService;
 import org.slotwise.rest.ControllerService.UnavailableException;
 import org.slotwise.systems.Systems;
-import org.slotwise.systems.ring.app.RingChoice;
+import org.slotwise.systems.ring.app.FairnessApp;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.model.Rings;
 import org.slotwise.systems.ring.model.TrafficRule;
-import org.slotwise.systems.routes.app.CapacityChosen;
+import org.slotwise.systems.routes.app.RoutesApp;
 import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.star.app.Snapshot;
 import org.slotwise.wire.RingClass;
@@ -174,7 +176,7 @@ class ClusterMemberAppsTest {
         assertEquals("REROUTED ring", onos.events.get(onos.events.size() - 1).type() + " " + onos.events.get(onos.events.size() - 1).subject());
         assertEquals(0, onos.metered.size(), "only what changes is written");
 
-        member.order("ring", new RingChoice.Weight(Rings.device(2), 5), TIMEOUT_MS);
+        member.order("ring", Event.Call.of((FairnessApp app) -> app.setWeight(Rings.device(2), 5)), TIMEOUT_MS);
         assertEquals(5, member.view("ring", RingView.class, TIMEOUT_MS).stations().get(2).settings().weight());
         assertThrows(ControllerService.NoSuchApplicationException.class, () -> member.view("star", Snapshot.class, TIMEOUT_MS));
         onos.configuration.set(new SlotwiseConfig.Third(), null);
@@ -262,9 +264,9 @@ class ClusterMemberAppsTest {
     }
 
     /** The classes of station 0 in the example, but for the rate of the reserved one. */
-    private static RingChoice.Classes rates(long reservedBps) {
-        return new RingChoice.Classes(Rings.of(4).build().stations().get(0), List.of(
-                new TrafficRule(1, 46, RingClass.RESERVED, reservedBps), new TrafficRule(1, 10, RingClass.COMMITTED, 5_000_000)));
+    private static Event.Order rates(long reservedBps) {
+        return Event.Call.of((FairnessApp ring) -> ring.setClasses(Rings.of(4).build().stations().get(0), List.of(
+                new TrafficRule(1, 46, RingClass.RESERVED, reservedBps), new TrafficRule(1, 10, RingClass.COMMITTED, 5_000_000))));
     }
 
     private static DeviceId station(int number) {
@@ -295,9 +297,10 @@ class ClusterMemberAppsTest {
         ClusterMember member = member();
         member.join();
         onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
-        CapacityChosen choice = new CapacityChosen(org.slotwise.control.topology.DeviceId.of(2001), 2, 5_000_000);
+        SwitchPort output = new SwitchPort(org.slotwise.control.topology.DeviceId.of(2001), 2);
+        Event.Order choice = Event.Call.of((RoutesApp routes) -> routes.setCapacity(output, 5_000_000));
         member.order("routes", choice, TIMEOUT_MS);
-        assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(choice.device()).xcpBps().get(2));
+        assertEquals(5_000_000L, member.view("routes", RoutesView.class, TIMEOUT_MS).routers().get(output.device()).xcpBps().get(2));
         new LeaderTerms(onos.storage, "other").begin(2);
         assertThrows(UnavailableException.class, () -> member.order("routes", choice, TIMEOUT_MS), "another node's term has begun");
     }
@@ -335,9 +338,10 @@ class ClusterMemberAppsTest {
     void whatAnApplicationRefusesIsRefusedByOnosAtItsPlace() throws Exception {
         SystemKinds kinds = Systems.all().and(new ToySystem());
         NetworkConfigs configs = new NetworkConfigs(onos.configuration, FakeOnos.APP, kinds);
-        assertEquals(List.of("network", "star", "routes", "ring", "ops", "lambda", "toy"),
-                configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList()));
-        SlotwiseConfig config = configs.factories().get(6).createConfig();
+        List<String> keys = configs.factories().stream().map(ConfigFactory::configKey).collect(Collectors.toList());
+        assertEquals("network", keys.get(0));
+        assertEquals(List.copyOf(kinds.all().keySet()), keys.subList(1, keys.size()));
+        SlotwiseConfig config = configs.factories().get(keys.indexOf("toy")).createConfig();
         config.init(FakeOnos.APP, "toy", new ObjectMapper().readTree("{\"device_id\": 5001, \"level\": 10}"), new ObjectMapper(), ignored -> { });
         String reason = assertThrows(InvalidFieldException.class, config::isValid).getMessage();
         assertTrue(reason.contains("apps.toy.level: expected an integer 0 .. 9, got 10"), reason);

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.rest.system.NetworkDocument;
 import org.slotwise.rest.system.OpenApiDocument;
@@ -35,12 +36,17 @@ class OpenApiTest {
     private static final String HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
             + "# Assembled by OpenApiTest; to write it: mvn test -pl systems -am -Dtest=OpenApiTest -Dopenapi.write"
             + " -Dsurefire.failIfNoSpecifiedTests=false\n";
-    private static final List<String> NETWORKS =
-            List.of("network-star4.json", "network-routers.json", "network-ring.json", "network-ops.json", "network-lambda.json");
+    /** Example of a system, unless it has the system's name. */
+    private static final Map<String, String> EXAMPLES = Map.of("star", "star4", "routes", "routers");
+
+    /** Returns an example of a network for each system. */
+    private static List<String> networks() {
+        return Systems.all().all().keySet().stream().map(id -> "network-" + EXAMPLES.getOrDefault(id, id) + ".json").collect(Collectors.toList());
+    }
 
     private static String assembled() throws Exception {
         List<SystemPart<?>> systems = new ArrayList<>();
-        for (String network : NETWORKS) {
+        for (String network : networks()) {
             systems.addAll(NetworkDocument.decode("", RunningApps.example(network), Systems.all()).parts().values());
         }
         assertEquals(Systems.all().all().size(), systems.size(), "a network of each");
@@ -61,7 +67,7 @@ class OpenApiTest {
     @Test
     void everyResourceOfEverySystemIsAsDescribed() throws Exception {
         JsonNode document = new OpenApiResource().json();
-        for (String network : NETWORKS) {
+        for (String network : networks()) {
             for (SystemResources<?> system : RunningApps.of(network).apps()) {
                 for (Map.Entry<String, Supplier<JsonNode>> resource : system.reads().entrySet()) {
                     String path = "/slotwise/v1/" + system.id() + "/" + resource.getKey();

@@ -19,6 +19,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 
@@ -172,6 +173,11 @@ public final class JsonFields {
         return value.longValue();
     }
 
+    /** An integer {@code low .. high}, if it is there. */
+    public OptionalLong optionalInteger(String name, long low, long high) throws InvalidJsonException {
+        return optional(name).isPresent() ? OptionalLong.of(integer(name, low, high)) : OptionalLong.empty();
+    }
+
     /** A number from 0 to 1 that must be there. */
     public double part(String name) throws InvalidJsonException {
         return number(name, 0, 1);
@@ -217,6 +223,25 @@ public final class JsonFields {
         List<JsonNode> elements = new ArrayList<>();
         value.forEach(elements::add);
         return elements;
+    }
+
+    /**
+     * Reader of an element.
+     *
+     * @param <T> what it makes of it
+     */
+    public interface ElementReader<T> {
+        /** Reads the element at a place. */
+        T read(String place, JsonNode element) throws InvalidJsonException;
+    }
+
+    /** Reads each element of an array that must be there. */
+    public <T> List<T> list(String name, ElementReader<T> reader) throws InvalidJsonException {
+        List<T> list = new ArrayList<>();
+        for (JsonNode element : array(name)) {
+            list.add(reader.read(place(name + "[" + list.size() + "]"), element));
+        }
+        return list;
     }
 
     /** Where a field is. */

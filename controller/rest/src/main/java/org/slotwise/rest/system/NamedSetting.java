@@ -20,13 +20,14 @@ import org.slotwise.rest.json.Shape;
  * configuration are none of them.
  *
  * @param <V> what the system shows of itself
- * @param <T> a value, which is the order that applies it
+ * @param <T> a value
  */
-public final class NamedSetting<V, T extends Event.Order> implements StoredValues {
+public final class NamedSetting<V, T> implements StoredValues {
     private final String name;
     private final String title;
     private final Shape<T> shape;
     private final Function<T, String> named;
+    private final Function<T, Event.Order> order;
     private final BiFunction<V, String, Optional<T>> now;
 
     /**
@@ -36,20 +37,23 @@ public final class NamedSetting<V, T extends Event.Order> implements StoredValue
      * @param title the same for a sentence, with an article
      * @param shape the fields of a value that is stored
      * @param named the name of a value
+     * @param order the order that applies a value
      * @param now the value of a name that is in force, if there is one
      */
-    public NamedSetting(String name, String title, Shape<T> shape, Function<T, String> named, BiFunction<V, String, Optional<T>> now) {
+    public NamedSetting(String name, String title, Shape<T> shape, Function<T, String> named, Function<T, Event.Order> order,
+            BiFunction<V, String, Optional<T>> now) {
         this.name = name;
         this.title = title;
         this.shape = shape;
         this.named = named;
+        this.order = order;
         this.now = now;
     }
 
     /** Returns the change to a value, which is stored only if {@code isStored}. */
     public Change<V> change(T value, boolean isStored) {
         ObjectNode told = shape.write(value);
-        return change(named.apply(value), value, told, isStored ? Optional.of(told.toString()) : Optional.empty());
+        return change(named.apply(value), order.apply(value), told, isStored ? Optional.of(told.toString()) : Optional.empty());
     }
 
     /** Returns the change that removes the value of a name, with what says so. */
@@ -77,7 +81,7 @@ public final class NamedSetting<V, T extends Event.Order> implements StoredValue
             try {
                 T value = shape.read(Shape.open(JsonFields.parse(text.getBytes(StandardCharsets.UTF_8)), shape));
                 if (key.equals(key(named.apply(value)))) {
-                    orders.put(key, value);
+                    orders.put(key, order.apply(value));
                 }
             } catch (InvalidJsonException e) {
                 // Of another setting, or of a network that was another one.

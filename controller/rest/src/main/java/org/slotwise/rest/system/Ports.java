@@ -6,7 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
-import org.slotwise.control.LightTold;
+import org.slotwise.control.Event;
+import org.slotwise.control.PathApp;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
@@ -32,7 +33,8 @@ public final class Ports {
     public static <V> SystemSetting<V, SwitchPort, Boolean> light(Shape<SwitchPort> shape, Collection<SwitchPort> ports,
             BiPredicate<V, SwitchPort> isDark) {
         return SystemSetting.<V, SwitchPort, Boolean>each("port", "the status of a port", shape, Shape.flag("up"), valued(ports, port -> true),
-                view -> valued(ports, port -> !isDark.test(view, port)), (port, up) -> new LightTold(port.device(), port.port(), up)).unstored();
+                view -> valued(ports, port -> !isDark.test(view, port)), 
+                (port, up) -> Event.Call.of((PathApp<?, ?> app) -> app.reportPort(port, up))).unstored();
     }
 
     private static Map<SwitchPort, Boolean> valued(Collection<SwitchPort> ports, Function<SwitchPort, Boolean> value) {

@@ -3,7 +3,6 @@ package org.slotwise.rest.system.toy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
-import java.util.OptionalLong;
 import org.slotwise.rest.system.Metric;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemKind;
@@ -42,79 +41,30 @@ public final class ToySystem implements SystemKind<Integer> {
         DeviceId device = DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX));
         int configured = SHAPE.read(fields);
         Topology topology = new Topology.Builder().node(new Node(device, ID, ID)).build();
-        return new SystemPart<>(topology, () -> new Toy(topology, Ownership.allOf(List.of(device)), configured),
+        return new SystemPart<>(topology, () -> new Toy(topology, device, configured),
                 new ResourceTable<Integer>(ID, "A level, and nothing else.")
-                        .setting(LEVEL, SystemSetting.one(LEVEL, "a level", SHAPE, configured, view -> view, Level::new))
+                        .setting(LEVEL, SystemSetting.one(LEVEL, "a level", SHAPE, configured, view -> view,
+                                level -> Event.Call.of((Toy toy) -> toy.setLevel(level))))
                         .metrics(view -> List.of(Metric.gauge("toy_level", "The level.", view))));
     }
 
-    private static final class Level extends Event.Order {
-        private final int level;
-
-        Level(int level) {
-            this.level = level;
-        }
-    }
-
-    private static final class Changed extends Command.Notice {
-        private final int level;
-
-        Changed(int level) {
-            super(ID, "level_changed");
-            this.level = level;
-        }
-
-        @Override
-        public String toString() {
-            return "the level is " + level + " now";
-        }
-    }
-
-    private static final class Toy implements App<Integer> {
-        private final Topology topology;
-        private final Ownership tables;
+    private static final class Toy extends App<Integer> {
         private int level;
         private boolean configured;
 
-        Toy(Topology topology, Ownership tables, int level) {
-            this.topology = topology;
-            this.tables = tables;
+        Toy(Topology topology, DeviceId device, int level) {
+            super(ID, topology, Ownership.allOf(List.of(device)));
             this.level = level;
         }
 
-        @Override
-        public String id() {
-            return ID;
+        void setLevel(int newLevel) {
+            level = newLevel;
+            send(new Command.Notice(ID, "level_changed", "the level is " + level + " now"));
         }
 
         @Override
-        public Topology topology() {
-            return topology;
-        }
-
-        @Override
-        public Ownership owns() {
-            return tables;
-        }
-
-        @Override
-        public boolean claims(Event.PacketIn packet) {
-            return false;
-        }
-
-        @Override
-        public List<Command> onEvent(long nowNs, Event event) {
+        protected void handle(Event event) {
             configured |= event instanceof Event.DeviceReady;
-            if (!(event instanceof Level)) {
-                return List.of();
-            }
-            level = ((Level) event).level;
-            return List.of(new Changed(level));
-        }
-
-        @Override
-        public OptionalLong nextDeadlineNs() {
-            return OptionalLong.empty();
         }
 
         @Override

@@ -7,7 +7,6 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
-import org.slotwise.control.Event;
 import org.slotwise.systems.lambda.model.LambdaSession;
 import org.slotwise.wire.Limits;
 
@@ -15,7 +14,7 @@ import org.slotwise.wire.Limits;
  * Somebody wants to send from one node to another: a session joins, or changes what it wants. With a deadline it has at the least the rate
  * at which all its bytes are there in time. With a lease it is there for so long after it was last asked for. Immutable.
  */
-public final class Demand extends Event.Order {
+public final class Demand {
     /** Most bytes of a session. */
     public static final long MAX_BYTES = 1L << 60;
     /** Longest time for them, ms: a hundred days. */

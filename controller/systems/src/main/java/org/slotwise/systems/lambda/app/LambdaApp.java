@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.lambda.app;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -24,7 +23,7 @@ import org.slotwise.systems.shared.model.SlotsReserved;
  * (X. Wu, algorithm 1). It has no switches: hosts ask for their rates and pace by them, and where nodes are the edges of a slotted star
  * the star reserves their slots.
  */
-public final class LambdaApp implements App<LambdaView> {
+public final class LambdaApp extends App<LambdaView> {
     /** Its name. */
     public static final String ID = "lambda";
     /** Most sessions. */
@@ -45,6 +44,7 @@ public final class LambdaApp implements App<LambdaView> {
 
     /** Takes a network, and the sessions that are there from the beginning; throws IllegalArgumentException if one cannot be. */
     public LambdaApp(LambdaWeb web, List<Demand> sessions) {
+        super(ID, new Topology.Builder().build(), Ownership.allOf(List.of()));
         this.web = web;
         for (Demand demand : sessions) {
             if (demands.containsKey(demand.session())) {
@@ -59,28 +59,8 @@ public final class LambdaApp implements App<LambdaView> {
     }
 
     @Override
-    public String id() {
-        return ID;
-    }
-
-    @Override
-    public Topology topology() {
-        return new Topology.Builder().build();
-    }
-
-    @Override
-    public Ownership owns() {
-        return Ownership.allOf(List.of());
-    }
-
-    @Override
     public Set<String> orders() {
         return web.slots().isPresent() ? Set.of(SlotReserver.APP) : Set.of();
-    }
-
-    @Override
-    public boolean claims(Event.PacketIn packet) {
-        return false;
     }
 
     /** Why a session cannot be there beside those that are; empty if it can. */
@@ -100,24 +80,25 @@ public final class LambdaApp implements App<LambdaView> {
     }
 
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
-        if (event instanceof Demand) {
-            take(nowNs, (Demand) event);
-        } else if (event instanceof SessionLeft) {
-            remove(((SessionLeft) event).session());
-        }
-        List<Command> commands = new ArrayList<>(expire(nowNs));
+    protected void handle(Event event) {
         if (event instanceof Event.DeadlineReached && web.slots().isPresent()) {
+            expire();
             tellNs = OptionalLong.empty();
-            commands.addAll(tellStar());
-        } else if (grants.isEmpty() && web.slots().isPresent()) {
-            // After all that happens at this time: many sessions may come at once.
-            tellNs = OptionalLong.of(nowNs);
+            tellStar();
         }
-        return commands;
     }
 
-    private void take(long nowNs, Demand demand) {
+    @Override
+    protected void finish() {
+        expire();
+        if (grants.isEmpty() && web.slots().isPresent()) {
+            // After all that happens at this time: many sessions may come at once.
+            tellNs = OptionalLong.of(nowNs());
+        }
+    }
+
+    /** Adds a session, or changes that of the same name. */
+    public void put(Demand demand) {
         // Whoever checked it may have seen other sessions.
         if (lacking(web, demands.values(), demand).isPresent()) {
             refused++;
@@ -127,34 +108,31 @@ public final class LambdaApp implements App<LambdaView> {
             grants = Optional.empty();
         }
         ends.remove(demand.session());
-        demand.leaseMs().ifPresent(ms -> ends.put(demand.session(), nowNs + ms * NS_PER_MS));
+        demand.leaseMs().ifPresent(ms -> ends.put(demand.session(), nowNs() + ms * NS_PER_MS));
     }
 
-    private void remove(String session) {
+    /** Removes a session, if it is there. */
+    public void remove(String session) {
         ends.remove(session);
         if (demands.remove(session) != null) {
             grants = Optional.empty();
         }
     }
 
-    private List<Command> expire(long nowNs) {
-        List<Command> notices = new ArrayList<>();
+    private void expire() {
         for (Map.Entry<String, Long> end : List.copyOf(ends.entrySet())) {
-            if (end.getValue() <= nowNs) {
+            if (end.getValue() <= nowNs()) {
                 remove(end.getKey());
-                notices.add(new SessionExpired(end.getKey()));
+                send(new Command.Notice(ID, "session_expired", "session '" + end.getKey() + "': lease expired, session removed"));
             }
         }
-        return notices;
     }
 
-    private List<Command> tellStar() {
-        List<Command> commands = new ArrayList<>();
+    private void tellStar() {
         grants().slots().filter(slots -> !Arrays.deepEquals(slots, reserved)).ifPresent(slots -> {
             reserved = slots;
-            commands.add(new Command.ToApp(SlotReserver.APP, new SlotsReserved(slots)));
+            send(new Command.ToApp(SlotReserver.APP, new SlotsReserved(slots)));
         });
-        return commands;
     }
 
     private Grants grants() {

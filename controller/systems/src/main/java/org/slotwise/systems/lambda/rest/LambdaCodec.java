@@ -66,10 +66,7 @@ public final class LambdaCodec {
         try {
             JsonFields fields = JsonFields.of(where, value, NAME, NODES, LAMBDAS, SLOTS, SESSIONS);
             Optional<SlotRates> slots = slotRates(fields);
-            List<LambdaNode> nodes = new ArrayList<>();
-            for (JsonNode each : fields.array(NODES)) {
-                nodes.add(node(fields.place("nodes[" + nodes.size() + "]"), each, slots));
-            }
+            List<LambdaNode> nodes = fields.list(NODES, (place, each) -> node(place, each, slots));
             List<Lambda> lambdas = new ArrayList<>();
             for (JsonNode each : fields.optional(LAMBDAS).isPresent() ? fields.array(LAMBDAS) : List.<JsonNode>of()) {
                 JsonFields one = JsonFields.of(fields.place("lambdas[" + lambdas.size() + "]"), each, FROM, TO, RATE, DELAY);
@@ -149,9 +146,9 @@ public final class LambdaCodec {
     }
 
     private static Demand demand(String where, LambdaWeb web, JsonFields fields) throws InvalidJsonException {
-        OptionalLong bytes = optional(fields, BYTES, Demand.MAX_BYTES);
-        OptionalLong deadlineMs = optional(fields, DEADLINE, Demand.MAX_DEADLINE_MS);
-        OptionalLong wantedBps = optional(fields, WANTED, Limits.MAX_RATE_BPS);
+        OptionalLong bytes = fields.optionalInteger(BYTES, 1, Demand.MAX_BYTES);
+        OptionalLong deadlineMs = fields.optionalInteger(DEADLINE, 1, Demand.MAX_DEADLINE_MS);
+        OptionalLong wantedBps = fields.optionalInteger(WANTED, 1, Limits.MAX_RATE_BPS);
         int source = node(web, fields, SOURCE);
         int sink = node(web, fields, SINK);
         double weight = fields.optional(WEIGHT).isPresent()
@@ -161,10 +158,6 @@ public final class LambdaCodec {
         } catch (IllegalArgumentException e) {
             throw new InvalidJsonException(where, e.getMessage());
         }
-    }
-
-    private static OptionalLong optional(JsonFields fields, String name, long most) throws InvalidJsonException {
-        return fields.optional(name).isPresent() ? OptionalLong.of(fields.integer(name, 1, most)) : OptionalLong.empty();
     }
 
     private static int node(LambdaWeb web, JsonFields fields, String name) throws InvalidJsonException {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.slotwise.control.Event;
 import org.slotwise.rest.system.Items;
 import org.slotwise.rest.system.Metric;
 import org.slotwise.rest.system.NamedSetting;
@@ -16,7 +17,6 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.systems.lambda.app.Demand;
 import org.slotwise.systems.lambda.app.LambdaApp;
 import org.slotwise.systems.lambda.app.LambdaView;
-import org.slotwise.systems.lambda.app.SessionLeft;
 import org.slotwise.systems.lambda.model.LambdaWeb;
 
 /** Sessions, what they have, and the links that they cross; sessions join, change and leave while it runs. */
@@ -30,7 +30,8 @@ final class LambdaResources {
 
     LambdaResources(LambdaWeb web) {
         this.web = web;
-        this.setting = new NamedSetting<>("session", "the session", LambdaCodec.shape(web), Demand::session, LambdaResources::demand);
+        this.setting = new NamedSetting<>("session", "the session", LambdaCodec.shape(web), Demand::session, LambdaResources::put,
+                LambdaResources::demand);
     }
 
     ResourceTable<LambdaView> table() {
@@ -54,7 +55,7 @@ final class LambdaResources {
                 throw new NotHereException(reason);
             });
             if (isRenewed(view, demand)) {
-                lambda.order(demand);
+                lambda.order(put(demand));
             } else {
                 lambda.apply(setting.change(demand, demand.leaseMs().isEmpty()));
             }
@@ -64,11 +65,15 @@ final class LambdaResources {
         }
     }
 
+    private static Event.Order put(Demand demand) {
+        return Event.Call.of((LambdaApp app) -> app.put(demand));
+    }
+
     private boolean leave(SystemResources<LambdaView> lambda, String session) {
         synchronized (changing) {
             boolean isThere = demand(lambda.view(), session).isPresent();
             if (isThere) {
-                lambda.apply(setting.removal(session, new SessionLeft(session), LambdaCodec.left(session)));
+                lambda.apply(setting.removal(session, Event.Call.of((LambdaApp app) -> app.remove(session)), LambdaCodec.left(session)));
             }
             return isThere;
         }

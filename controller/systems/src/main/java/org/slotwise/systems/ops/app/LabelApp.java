@@ -9,14 +9,12 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.slotwise.control.Command;
-import org.slotwise.control.Event;
 import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.WaysApp;
+import org.slotwise.control.PathApp;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.control.topology.Topology;
+import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.systems.ops.model.OpsEdge;
 import org.slotwise.systems.ops.model.OpsNetwork;
 
@@ -25,13 +23,11 @@ import org.slotwise.systems.ops.model.OpsNetwork;
  * at, and what edges make of packets: classes, queues, trains, macroflows. What has changed is written to each switch in one batch, as soon as that has answered the one before; until
  * then trains for a fibre without light are deflected, which needs no controller.
  */
-public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
+public final class LabelApp extends PathApp<LabelApp.State, LabelView> {
     /** Its name. */
     public static final String ID = "ops";
 
     private final OpsNetwork network;
-    private final Topology topology;
-    private final Ownership owns;
     private final OpsTables tables;
     private final EdgeTables edgeTables;
     /** Of classes, by number; none where edges are not fair. */
@@ -57,10 +53,9 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
 
     /** Takes a network, of which all fibres have light: switches by number, then edges by number. */
     public LabelApp(OpsNetwork network) {
+        super(ID, network.topology(), Ownership.tablesOf(network.switchDevices(), OpsTables.OF_SWITCHES)
+                .and(Ownership.tablesOf(network.edgeDevices(), EdgeTables.ALL)));
         this.network = network;
-        this.topology = network.topology();
-        this.owns = Ownership.tablesOf(network.switchDevices(), OpsTables.OF_SWITCHES)
-                .and(Ownership.tablesOf(network.edgeDevices(), EdgeTables.ALL));
         this.tables = new OpsTables(network);
         this.edgeTables = new EdgeTables(network);
         if (network.settings().traffic().isFair()) {
@@ -94,27 +89,12 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
     }
 
     @Override
-    public String id() {
-        return ID;
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public Ownership owns() {
-        return owns;
-    }
-
-    @Override
     protected boolean leadsBy(State state, int port) {
         return network.opticalPorts(state.id()).contains(port);
     }
 
     @Override
-    protected int findWays() {
+    protected int findPaths() {
         Ranks next = ranks();
         int different = 0;
         for (State state : states()) {
@@ -129,8 +109,8 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
     }
 
     @Override
-    protected Command told(String cause, int different) {
-        return new RanksChanged(cause, different);
+    protected String paths() {
+        return "label routes";
     }
 
     /** How many edges an edge without a switch reaches otherwise now. */
@@ -156,23 +136,18 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
         return ways;
     }
 
-    @Override
-    protected void onOrder(Event event) {
-        if (event instanceof TargetChosen) {
-            TargetChosen choice = (TargetChosen) event;
-            state(choice.device()).filter(state -> state.targets.containsKey(choice.port())).ifPresent(state -> {
-                if (state.targets.put(choice.port(), choice.target()) != choice.target()) {
-                    state.change();
-                }
-            });
-        } else if (event instanceof WeightChosen) {
-            weigh((WeightChosen) event);
-        }
+    /** Sets the target utilization of an output; ignores an output without an agent. */
+    public void setTarget(SwitchPort output, double target) {
+        state(output.device()).filter(state -> state.targets.containsKey(output.port())).ifPresent(state -> {
+            if (state.targets.put(output.port(), target) != target) {
+                state.change();
+            }
+        });
     }
 
-    private void weigh(WeightChosen choice) {
-        // Whoever checked it may have seen the network before this one.
-        if (weights.containsKey(choice.trafficClass()) && weights.put(choice.trafficClass(), choice.weight()) != choice.weight()) {
+    /** Sets the weight of a class; ignores an unknown class. */
+    public void setWeight(int trafficClass, double weight) {
+        if (weights.containsKey(trafficClass) && weights.put(trafficClass, weight) != weight) {
             states().stream().filter(state -> state.edge.isPresent()).forEach(State::change);
         }
     }
@@ -186,8 +161,7 @@ public final class LabelApp extends WaysApp<LabelApp.State, LabelView> {
     @Override
     public LabelView view() {
         Map<DeviceId, LabelView.NodeView> nodes = new LinkedHashMap<>();
-        states().forEach(state -> nodes.put(state.id(), new LabelView.NodeView(state.isReady(), isSettled(state), state.dark(), state.targets,
-                routes(state))));
+        states().forEach(state -> nodes.put(state.id(), new LabelView.NodeView(status(state), state.targets, routes(state))));
         return new LabelView(network, isConfigured(), nodes, weights, reroutes(), writeFailures());
     }
 

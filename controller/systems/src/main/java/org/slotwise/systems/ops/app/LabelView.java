@@ -5,10 +5,9 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import org.slotwise.control.SwitchStatus;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.ops.model.OpsNetwork;
 
@@ -22,34 +21,14 @@ public final class LabelView {
     private final long writeFailures;
 
     /** One switch, or one edge. */
-    public static final class NodeView {
-        private final boolean ready;
-        private final boolean settled;
-        private final Set<Integer> dark;
+    public static final class NodeView extends SwitchStatus {
         private final Map<Integer, Double> targets;
         private final Map<Integer, List<Integer>> routes;
 
-        NodeView(boolean ready, boolean settled, Set<Integer> dark, Map<Integer, Double> targets, Map<Integer, List<Integer>> routes) {
-            this.ready = ready;
-            this.settled = settled;
-            this.dark = Collections.unmodifiableSet(new TreeSet<>(dark));
+        NodeView(SwitchStatus status, Map<Integer, Double> targets, Map<Integer, List<Integer>> routes) {
+            super(status);
             this.targets = Collections.unmodifiableMap(new TreeMap<>(targets));
             this.routes = Collections.unmodifiableMap(new TreeMap<>(routes));
-        }
-
-        /** Whether it is there. */
-        public boolean isReady() {
-            return ready;
-        }
-
-        /** Whether its tables have all that they are to have. */
-        public boolean isSettled() {
-            return settled;
-        }
-
-        /** Ports of fibres that have no light. */
-        public Set<Integer> darkPorts() {
-            return dark;
         }
 
         /** Parts of an output's rate that agents aim at, by port; of a switch with agents. */

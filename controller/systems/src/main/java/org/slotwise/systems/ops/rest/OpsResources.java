@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
+import org.slotwise.control.Event;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.ops.app.LabelApp;
 import org.slotwise.systems.ops.app.LabelView;
-import org.slotwise.systems.ops.app.TargetChosen;
-import org.slotwise.systems.ops.app.WeightChosen;
 import org.slotwise.systems.ops.model.OpsNetwork;
 import org.slotwise.systems.shared.model.TrafficClass;
 import org.slotwise.wire.WireConstants;
@@ -39,10 +39,10 @@ final class OpsResources {
                 .read("nodes", OpsViews.NODES)
                 .read("routes", OpsViews.ROUTES)
                 .setting("targets", "targets", SystemSetting.each("target", "the target utilization of an output", PORT, TARGET, configured(network),
-                        OpsResources::targets, (at, target) -> new TargetChosen(at.device(), at.port(), target))
+                        OpsResources::targets, (at, target) -> Event.Call.of((LabelApp app) -> app.setTarget(at, target)))
                         .unavailable("agents require 'probes' without 'share'").unknown(at -> noAgent(network, at)))
                 .setting("weights", "weights", SystemSetting.each("weight", "the weight of a class", CLASS, WEIGHT, weights(network),
-                        LabelView::weights, WeightChosen::new)
+                        LabelView::weights, (number, weight) -> Event.Call.of((LabelApp app) -> app.setWeight(number, weight)))
                         .unavailable("class weights require 'ingress: {discipline: fair, trains: 4}' and 'aggregation' in the scenario")
                         .unknown(number -> "unknown class " + number))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), OpsResources::isDark)
@@ -89,15 +89,7 @@ final class OpsResources {
     }
 
     private static List<Metric> metrics(LabelView view) {
-        return List.of(
-                Metric.counter("ops_reroutes", "Label routes changed by fibres going down or up.", view.reroutes()),
-                Metric.counter("ops_write_failures", "Write batches rejected by a switch or an edge.", view.writeFailures()),
-                Metric.gauge("ops_nodes", "Optical packet switches and edges.", view.nodes().size()),
-                Metric.gauge("ops_nodes_ready", "Optical packet switches and edges connected.",
-                        view.nodes().values().stream().filter(LabelView.NodeView::isReady).count()),
-                Metric.gauge("ops_nodes_settled", "Optical packet switches and edges in sync (all table entries acknowledged).",
-                        view.nodes().values().stream().filter(LabelView.NodeView::isSettled).count()),
-                Metric.gauge("ops_dark_ports", "Optical ports down.",
-                        view.nodes().values().stream().mapToLong(node -> node.darkPorts().size()).sum()));
+        return PathMetrics.of(LabelApp.ID, "nodes", "Optical packet switches and edges", "Label routes", view.nodes().values(), view.reroutes(),
+                view.writeFailures());
     }
 }

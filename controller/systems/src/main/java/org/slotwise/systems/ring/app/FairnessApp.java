@@ -9,20 +9,18 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.KeptSwitch;
-import org.slotwise.control.LightChanges;
-import org.slotwise.control.LightTold;
 import org.slotwise.control.Ownership;
+import org.slotwise.control.PathApp;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.control.topology.Topology;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.RingWays;
 import org.slotwise.systems.ring.model.Station;
 import org.slotwise.systems.ring.model.StationSettings;
+import org.slotwise.systems.ring.model.TrafficRule;
 import org.slotwise.systems.ring.model.Way;
 import org.slotwise.wire.RingMode;
 import org.slotwise.wire.WireConstants;
@@ -32,18 +30,15 @@ import org.slotwise.wire.WireConstants;
  * mode CONTROLLER, what stations may add to congested links. In the other modes stations tell each other, and it only shows what they report. A change is written to each
  * station as soon as that has answered the one before, and only what is another.
  */
-public final class FairnessApp implements App<RingView> {
+public final class FairnessApp extends PathApp<FairnessApp.State, RingView> {
     /** Its name. */
     public static final String ID = "ring";
     private static final long NS_PER_US = 1000;
     private static final long SEQUENCES = 1L << 32;
 
     private final RingNetwork network;
-    private final Topology topology;
-    private final Ownership owns;
     private final RingTables tables;
     private final Spans spans;
-    private final LightChanges light = new LightChanges();
     private final List<State> states = new ArrayList<>();
     private final List<StationSettings> settings = new ArrayList<>();
     private final Map<ReportRefusal, Long> refused = new EnumMap<>(ReportRefusal.class);
@@ -51,15 +46,11 @@ public final class FairnessApp implements App<RingView> {
     private final Map<Integer, Long> sequences = new HashMap<>();
     private RingMode mode;
     private RingWays ways;
-    private long lastBatch;
-    private long reroutes;
-    private long writeFailures;
     private long reports;
     private long messages;
-    private List<Command> commands = new ArrayList<>();
 
     /** One station. */
-    private static final class State extends KeptSwitch {
+    static final class State extends KeptSwitch {
         private final int number;
 
         State(int number, DeviceId device) {
@@ -70,35 +61,21 @@ public final class FairnessApp implements App<RingView> {
 
     /** Takes a ring, of which all links have light. */
     public FairnessApp(RingNetwork network) {
+        super(ID, network.topology(), Ownership.tablesOf(network.devices(), RingTables.ALL));
         this.network = network;
-        this.topology = network.topology();
-        this.owns = Ownership.tablesOf(network.devices(), RingTables.ALL);
         this.tables = new RingTables(network);
         this.spans = new Spans(network);
         this.mode = network.mode();
         for (Station station : network.stations()) {
-            states.add(new State(states.size(), station.device()));
+            State state = new State(states.size(), station.device());
+            states.add(state);
+            add(state);
             settings.add(new StationSettings(station.weight(), station.rules()));
         }
         for (ReportRefusal reason : ReportRefusal.values()) {
             refused.put(reason, 0L);
         }
         this.ways = new RingWays(network, this::hasLight);
-    }
-
-    @Override
-    public String id() {
-        return ID;
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public Ownership owns() {
-        return owns;
     }
 
     /** Reports of its stations. */
@@ -108,48 +85,27 @@ public final class FairnessApp implements App<RingView> {
     }
 
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
-        commands = new ArrayList<>();
-        spans.expire(nowNs);
-        if (event instanceof Event.AtDevice) {
-            DeviceId device = ((Event.AtDevice) event).device();
-            State state = states.get(network.number(device).orElseThrow(
-                    () -> new IllegalArgumentException("device " + device + " is not in this ring")));
-            onDeviceEvent(nowNs, state, (Event.AtDevice) event);
-        } else if (event instanceof Event.DeadlineReached) {
-            reroute();
-        } else if (event instanceof RingChoice) {
-            choose((RingChoice) event);
-        } else if (event instanceof LightTold) {
-            LightTold told = (LightTold) event;
-            // Whoever checked it may have seen the network before this one.
-            network.number(told.device()).ifPresent(number -> onPort(nowNs, states.get(number), told.port(), told.isUp()));
-        }
-        states.forEach(this::write);
-        return commands;
+    protected void handle(Event event) {
+        spans.expire(nowNs());
+        super.handle(event);
     }
 
-    private void onDeviceEvent(long nowNs, State state, Event.AtDevice event) {
+    @Override
+    protected void onDeviceEvent(State state, Event.AtDevice event) {
         if (event instanceof Event.DeviceLost) {
             spans.forget(state.number);
-        } else if (event instanceof Event.PortChanged) {
-            Event.PortChanged change = (Event.PortChanged) event;
-            onPort(nowNs, state, change.port(), change.isUp());
         } else if (event instanceof Event.PacketIn) {
-            onReport(nowNs, state, (Event.PacketIn) event);
-        }
-        if (state.hear(event)) {
-            writeFailures++;
-            commands.add(new Command.ReadTables(state.id()));
+            onReport(state, (Event.PacketIn) event);
+        } else {
+            super.onDeviceEvent(state, event);
         }
     }
 
     // ---- ways ----
 
-    private void onPort(long nowNs, State state, int port, boolean isUp) {
-        if (network.ringPorts(state.number).contains(port)) {
-            light.note(nowNs, state.dark(), state.id(), port, isUp);
-        }
+    @Override
+    protected boolean leadsBy(State state, int port) {
+        return network.ringPorts(state.number).contains(port);
     }
 
     /** A link has light if both of its ends see it. */
@@ -158,11 +114,8 @@ public final class FairnessApp implements App<RingView> {
                 && !states.get(network.downstream(link, 0)).dark().contains(WireConstants.PORT_RING_WEST);
     }
 
-    private void reroute() {
-        light.take().ifPresent(this::reroute);
-    }
-
-    private void reroute(String cause) {
+    @Override
+    protected int findPaths() {
         RingWays next = new RingWays(network, this::hasLight);
         int different = 0;
         for (State state : states) {
@@ -176,33 +129,35 @@ public final class FairnessApp implements App<RingView> {
             different += own;
         }
         ways = next;
-        if (different > 0) {
-            reroutes++;
-            commands.add(new WaysChanged(cause, different));
-        }
+        return different;
+    }
+
+    @Override
+    protected String paths() {
+        return "ring paths";
     }
 
     // ---- what is chosen ----
 
-    /** Whoever checked a choice may have seen the network before this one. */
-    private void choose(RingChoice choice) {
-        if (choice instanceof RingChoice.Mode) {
-            RingMode next = ((RingChoice.Mode) choice).mode();
-            if (next != mode) {
-                mode = next;
-                spans.begin(mode);
-                states.forEach(KeptSwitch::change);
-            }
-        } else if (choice instanceof RingChoice.Weight) {
-            RingChoice.Weight weight = (RingChoice.Weight) choice;
-            network.number(weight.device()).ifPresent(number ->
-                    change(number, new StationSettings(weight.weight(), settings.get(number).rules())));
-        } else if (choice instanceof RingChoice.Classes) {
-            RingChoice.Classes classes = (RingChoice.Classes) choice;
-            network.number(classes.device())
-                    .filter(number -> network.stations().get(number).hostPorts().equals(classes.ports()))
-                    .ifPresent(number -> change(number, new StationSettings(settings.get(number).weight(), classes.rules())));
+    /** Sets the fairness mode of all stations. */
+    public void setMode(RingMode next) {
+        if (next != mode) {
+            mode = next;
+            spans.begin(mode);
+            states.forEach(KeptSwitch::change);
         }
+    }
+
+    /** Sets the weight of a station; ignores an unknown station. */
+    public void setWeight(DeviceId device, int weight) {
+        network.number(device).ifPresent(station -> change(station, new StationSettings(weight, settings.get(station).rules())));
+    }
+
+    /** Sets all classes of a station; ignores an unknown station, and one with other ports. */
+    public void setClasses(Station of, List<TrafficRule> rules) {
+        network.number(of.device())
+                .filter(station -> network.stations().get(station).hostPorts().equals(of.hostPorts()))
+                .ifPresent(station -> change(station, new StationSettings(settings.get(station).weight(), rules)));
     }
 
     private void change(int station, StationSettings next) {
@@ -212,52 +167,43 @@ public final class FairnessApp implements App<RingView> {
 
     // ---- what stations may add ----
 
-    private void onReport(long nowNs, State state, Event.PacketIn packet) {
+    private void onReport(State state, Event.PacketIn packet) {
         try {
             if (mode != RingMode.CONTROLLER && network.timing().watchIntervals() == 0) {
                 throw new Report.RefusedException(ReportRefusal.UNEXPECTED_PORT);
             }
             Report report = Report.read(network, state.number, packet.port(), packet.frame());
-            List<Integer> members = spans.onReport(nowNs, report, settings);
+            List<Integer> members = spans.onReport(nowNs(), report, settings);
             reports++;
-            members.forEach(member -> tell(nowNs, member, report.ringlet()));
+            members.forEach(member -> tell(member, report.ringlet()));
         } catch (Report.RefusedException e) {
             refused.merge(e.reason(), 1L, Long::sum);
         }
     }
 
     /** All that holds for a station on a ringlet, since each message takes the place of the one before. */
-    private void tell(long nowNs, int station, int ringlet) {
+    private void tell(int station, int ringlet) {
         // By time at first, so that a controller that begins anew is not behind the one before.
-        long sequence = sequences.merge(station * WireConstants.RINGLETS + ringlet, Math.floorMod(nowNs / NS_PER_US, SEQUENCES),
+        long sequence = sequences.merge(station * WireConstants.RINGLETS + ringlet, Math.floorMod(nowNs() / NS_PER_US, SEQUENCES),
                 (last, first) -> (last + 1) % SEQUENCES);
         byte[] message = FairnessMessage.encode(
                 network.stations().get(station), station, ringlet, sequence, spans.limits(station, ringlet));
-        commands.add(new Command.PacketOut(network.stations().get(station).device(), WireConstants.PORT_SELF, message));
+        send(new Command.PacketOut(network.stations().get(station).device(), WireConstants.PORT_SELF, message));
         messages++;
     }
 
     // ---- tables ----
 
-    private void write(State state) {
-        if (!state.takeChange()) {
-            return;
-        }
-        List<Update> updates = state.changesTo(tables.entries(state.number, settings.get(state.number), mode, ways));
-        if (!updates.isEmpty()) {
-            commands.add(state.startWrite(++lastBatch, updates));
-        }
+    @Override
+    protected List<Update> changes(State state) {
+        return state.changesTo(tables.entries(state.number, settings.get(state.number), mode, ways));
     }
 
     /** At once, after what has happened already; or when something that was told is to be forgotten. */
     @Override
     public OptionalLong nextDeadlineNs() {
-        return light.isPending() ? light.deadlineNs() : spans.nextExpiryNs();
-    }
-
-    @Override
-    public boolean isConfigured() {
-        return states.stream().allMatch(KeptSwitch::isConfigured);
+        OptionalLong changes = super.nextDeadlineNs();
+        return changes.isPresent() ? changes : spans.nextExpiryNs();
     }
 
     @Override
@@ -271,10 +217,9 @@ public final class FairnessApp implements App<RingView> {
                     ways.way(state.number, other).ifPresent(way -> own.put(to, way));
                 }
             }
-            stations.add(new RingView.StationView(state.isReady(), !light.isPending() && state.isCurrent(),
-                    settings.get(state.number), state.dark(), own));
+            stations.add(new RingView.StationView(status(state), settings.get(state.number), own));
         }
         return new RingView(network, isConfigured(), mode, stations, spans.view(),
-                new RingView.Counts(reroutes, writeFailures, reports, messages, refused));
+                new RingView.Counts(reroutes(), writeFailures(), reports, messages, refused));
     }
 }

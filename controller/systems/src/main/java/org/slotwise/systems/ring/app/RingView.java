@@ -5,10 +5,9 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import org.slotwise.control.SwitchStatus;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.StationSettings;
 import org.slotwise.systems.ring.model.Way;
@@ -24,39 +23,19 @@ public final class RingView {
     private final Counts counts;
 
     /** One station. */
-    public static final class StationView {
-        private final boolean ready;
-        private final boolean settled;
+    public static final class StationView extends SwitchStatus {
         private final StationSettings settings;
-        private final Set<Integer> dark;
         private final SortedMap<Integer, Way> ways;
 
-        StationView(boolean ready, boolean settled, StationSettings settings, Set<Integer> dark, SortedMap<Integer, Way> ways) {
-            this.ready = ready;
-            this.settled = settled;
+        StationView(SwitchStatus status, StationSettings settings, SortedMap<Integer, Way> ways) {
+            super(status);
             this.settings = settings;
-            this.dark = Collections.unmodifiableSet(new TreeSet<>(dark));
             this.ways = Collections.unmodifiableSortedMap(new TreeMap<>(ways));
-        }
-
-        /** Whether it is there. */
-        public boolean isReady() {
-            return ready;
-        }
-
-        /** Whether its tables have all that is below. */
-        public boolean isSettled() {
-            return settled;
         }
 
         /** Weight and classes. */
         public StationSettings settings() {
             return settings;
-        }
-
-        /** Ports of the ring that have no light. */
-        public Set<Integer> darkPorts() {
-            return dark;
         }
 
         /** Ways to other stations, by number; none to one that cannot be reached. */

@@ -57,10 +57,7 @@ public final class RingCodec {
         JsonFields fields = JsonFields.of(where, value, "name", "mode", "threshold", "relief", "interval_ns", "window_intervals",
                 "estimator", "bucket_bytes", "hol_timer_ns", "calm_intervals", "hold_intervals", "wait_intervals", "report_intervals",
                 WATCH, "stations", "links");
-        List<Station> stations = new ArrayList<>();
-        for (JsonNode station : fields.array("stations")) {
-            stations.add(station(fields.place("stations[" + stations.size() + "]"), station));
-        }
+        List<Station> stations = fields.list("stations", RingCodec::station);
         return new RingNetwork(fields.name("name"), MODE.read(fields), fields.part("threshold"), fields.part("relief"), timing(fields),
                 // Of too few or too many the ring says so first: links are about those that there may be.
                 stations, isRing(stations) ? links(fields, stations) : List.of());

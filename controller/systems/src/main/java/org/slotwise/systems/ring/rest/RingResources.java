@@ -8,18 +8,20 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
+import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
 import org.slotwise.systems.ring.app.FairnessApp;
-import org.slotwise.systems.ring.app.RingChoice;
 import org.slotwise.systems.ring.app.RingView;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.Station;
 import org.slotwise.systems.ring.model.StationSettings;
+import org.slotwise.systems.ring.model.TrafficRule;
 import org.slotwise.wire.RingMode;
 import org.slotwise.wire.WireConstants;
 
@@ -41,21 +43,22 @@ final class RingResources {
                 .read("spans", RingViews.SPANS).text("spans", RingTexts::spans)
                 .setting("mode", mode(network))
                 .setting("weights", "weights", each(network, "weight", "the weight of a station", RingCodec.WEIGHT, Station::weight, StationSettings::weight,
-                        (station, weight) -> new RingChoice.Weight(station.device(), weight)))
+                        (station, weight) -> Event.Call.of((FairnessApp app) -> app.setWeight(station.device(), weight))))
                 .setting("classes", "stations", each(network, "classes", "the classes of a station", RingCodec.RULES, Station::rules, StationSettings::rules,
-                        RingChoice.Classes::new))
+                        RingResources::classes))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RingResources::isDark)
                         .unknown(at -> "no ring link at " + at))
                 .metrics(RingResources::metrics);
     }
 
     private static SystemSetting<RingView, String, RingMode> mode(RingNetwork network) {
-        return SystemSetting.one("mode", "the fairness mode", RingCodec.MODE, network.mode(), RingView::mode, RingChoice.Mode::new).event(EVENT);
+        return SystemSetting.one("mode", "the fairness mode", RingCodec.MODE, network.mode(), RingView::mode,
+                mode -> Event.Call.of((FairnessApp app) -> app.setMode(mode))).event(EVENT);
     }
 
     /** Returns a setting of each station. */
     private static <T> SystemSetting<RingView, DeviceId, T> each(RingNetwork network, String name, String title, Shape<T> shape,
-            Function<Station, T> configured, Function<StationSettings, T> now, BiFunction<Station, T, RingChoice> order) {
+            Function<Station, T> configured, Function<StationSettings, T> now, BiFunction<Station, T, Event.Order> order) {
         Map<DeviceId, T> before = new LinkedHashMap<>();
         network.stations().forEach(station -> before.put(station.device(), configured.apply(station)));
         return SystemSetting.<RingView, DeviceId, T>each(name, title, Ports.DEVICE, shape, before, view -> {
@@ -66,6 +69,11 @@ final class RingResources {
             return values;
         }, (device, value) -> order.apply(network.stations().get(network.number(device).orElseThrow()), value))
                 .event(EVENT).unknown(device -> "unknown station " + device);
+    }
+
+    private static Event.Order classes(Station station, List<TrafficRule> rules) {
+        TrafficRule.check("classes", rules, station.hostPorts());
+        return Event.Call.of((FairnessApp app) -> app.setClasses(station, rules));
     }
 
     private static List<SwitchPort> ports(RingNetwork network) {
@@ -83,19 +91,12 @@ final class RingResources {
 
     private static List<Metric> metrics(RingView view) {
         RingView.Counts counts = view.counts();
-        return List.of(
-                Metric.counter("ring_reroutes", "Ring paths changed by links going down or up.", counts.reroutes()),
-                Metric.counter("ring_write_failures", "Write batches rejected by a station.", counts.writeFailures()),
-                Metric.counter("ring_reports", "Reports of congested links accepted.", counts.reports()),
-                Metric.refused("ring_reports_refused", "Reports rejected, by reason.", counts.refused()),
-                Metric.counter("ring_messages", "Rate advertisements sent.", counts.messages()),
-                Metric.gauge("ring_stations", "Stations of the ring.", view.stations().size()),
-                Metric.gauge("ring_stations_ready", "Stations connected.",
-                        view.stations().stream().filter(RingView.StationView::isReady).count()),
-                Metric.gauge("ring_stations_settled", "Stations in sync (all table entries acknowledged).",
-                        view.stations().stream().filter(RingView.StationView::isSettled).count()),
-                Metric.gauge("ring_dark_ports", "Ring ports down.",
-                        view.stations().stream().mapToLong(station -> station.darkPorts().size()).sum()),
-                Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
+        List<Metric> metrics = PathMetrics.of(FairnessApp.ID, "stations", "Stations", "Ring paths", view.stations(), counts.reroutes(),
+                counts.writeFailures());
+        metrics.add(Metric.counter("ring_reports", "Reports of congested links accepted.", counts.reports()));
+        metrics.add(Metric.refused("ring_reports_refused", "Reports rejected, by reason.", counts.refused()));
+        metrics.add(Metric.counter("ring_messages", "Rate advertisements sent.", counts.messages()));
+        metrics.add(Metric.gauge("ring_spans", "Congestion domains: links reported as congested or recovering.", view.spans().size()));
+        return metrics;
     }
 }

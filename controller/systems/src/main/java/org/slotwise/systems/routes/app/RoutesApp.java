@@ -6,14 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.slotwise.control.Command;
-import org.slotwise.control.Event;
 import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.WaysApp;
+import org.slotwise.control.PathApp;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
-import org.slotwise.control.topology.Topology;
+import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.systems.routes.model.Prefix;
 import org.slotwise.systems.routes.model.Route;
 import org.slotwise.systems.routes.model.RoutedNetwork;
@@ -25,13 +23,11 @@ import org.slotwise.systems.routes.model.Router;
  * to each router as soon as that has answered the one before; routers change one after the other, so for a few batches a packet may
  * go around.
  */
-public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
+public final class RoutesApp extends PathApp<RoutesApp.State, RoutesView> {
     /** Its name. */
     public static final String ID = "routes";
 
     private final RoutedNetwork network;
-    private final Topology topology;
-    private final Ownership owns;
     private final RouteTables tables;
     private Map<DeviceId, List<Route>> routes;
 
@@ -49,28 +45,12 @@ public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
 
     /** Takes the routers, of which all links have light. */
     public RoutesApp(RoutedNetwork network) {
+        super(ID, network.topology(), Ownership.tablesOf(network.routers().keySet(),
+                List.of(RouteTables.PARAMS, RouteTables.ROUTE, RouteTables.XCP_OUTPUT)));
         this.network = network;
-        this.topology = network.topology();
-        this.owns = Ownership.tablesOf(network.routers().keySet(),
-                List.of(RouteTables.PARAMS, RouteTables.ROUTE, RouteTables.XCP_OUTPUT));
         this.tables = new RouteTables(network);
         network.routers().values().forEach(router -> add(new State(router)));
         this.routes = tables.routes(this::hasLight);
-    }
-
-    @Override
-    public String id() {
-        return ID;
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public Ownership owns() {
-        return owns;
     }
 
     @Override
@@ -79,7 +59,7 @@ public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
     }
 
     @Override
-    protected int findWays() {
+    protected int findPaths() {
         Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
         int different = 0;
         for (State state : states()) {
@@ -94,8 +74,8 @@ public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
     }
 
     @Override
-    protected Command told(String cause, int different) {
-        return new Rerouted(cause, different);
+    protected String paths() {
+        return "routes";
     }
 
     /** Prefixes whose route is another one, came or went. */
@@ -113,16 +93,13 @@ public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
         return state(device).map(state -> !state.dark().contains(port)).orElse(true);
     }
 
-    @Override
-    protected void onOrder(Event event) {
-        if (event instanceof CapacityChosen) {
-            CapacityChosen choice = (CapacityChosen) event;
-            state(choice.device()).filter(state -> state.xcpBps.containsKey(choice.port())).ifPresent(state -> {
-                if (state.xcpBps.put(choice.port(), choice.bps()) != choice.bps()) {
-                    state.change();
-                }
-            });
-        }
+    /** Sets the XCP capacity of an output; ignores an output without XCP. */
+    public void setCapacity(SwitchPort output, long bps) {
+        state(output.device()).filter(state -> state.xcpBps.containsKey(output.port())).ifPresent(state -> {
+            if (state.xcpBps.put(output.port(), bps) != bps) {
+                state.change();
+            }
+        });
     }
 
     /** Never empty: the default entry is not read. */
@@ -134,8 +111,7 @@ public final class RoutesApp extends WaysApp<RoutesApp.State, RoutesView> {
     @Override
     public RoutesView view() {
         Map<DeviceId, RoutesView.RouterView> shown = new LinkedHashMap<>();
-        states().forEach(state -> shown.put(state.id(), new RoutesView.RouterView(state.isReady(), isSettled(state),
-                routes.get(state.id()), state.xcpBps, state.dark())));
+        states().forEach(state -> shown.put(state.id(), new RoutesView.RouterView(status(state), routes.get(state.id()), state.xcpBps)));
         return new RoutesView(network, isConfigured(), shown, reroutes(), writeFailures());
     }
 }

@@ -5,8 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import org.slotwise.control.SwitchStatus;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.systems.routes.model.Route;
 import org.slotwise.systems.routes.model.RoutedNetwork;
@@ -20,29 +19,14 @@ public final class RoutesView {
     private final long writeFailures;
 
     /** One router. */
-    public static final class RouterView {
-        private final boolean ready;
-        private final boolean settled;
+    public static final class RouterView extends SwitchStatus {
         private final List<Route> routes;
         private final Map<Integer, Long> xcpBps;
-        private final Set<Integer> dark;
 
-        RouterView(boolean ready, boolean settled, List<Route> routes, Map<Integer, Long> xcpBps, Set<Integer> dark) {
-            this.ready = ready;
-            this.settled = settled;
+        RouterView(SwitchStatus status, List<Route> routes, Map<Integer, Long> xcpBps) {
+            super(status);
             this.routes = List.copyOf(routes);
             this.xcpBps = Collections.unmodifiableMap(new LinkedHashMap<>(xcpBps));
-            this.dark = Collections.unmodifiableSet(new TreeSet<>(dark));
-        }
-
-        /** Whether it is there. */
-        public boolean isReady() {
-            return ready;
-        }
-
-        /** Whether its tables have all that is below. */
-        public boolean isSettled() {
-            return settled;
         }
 
         /** Its routes. */
@@ -55,10 +39,6 @@ public final class RoutesView {
             return xcpBps;
         }
 
-        /** Ports that have no light. */
-        public Set<Integer> darkPorts() {
-            return dark;
-        }
     }
 
     RoutesView(RoutedNetwork network, boolean configured, Map<DeviceId, RouterView> routers, long reroutes, long writeFailures) {

@@ -41,10 +41,7 @@ public final class RoutesCodec {
 
     private RoutedNetwork network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "nodes", "routing", "xcp");
-        List<Router> routers = new ArrayList<>();
-        for (JsonNode node : fields.array("nodes")) {
-            routers.add(router(fields.place("nodes[" + routers.size() + "]"), node));
-        }
+        List<Router> routers = fields.list("nodes", RoutesCodec::router);
         JsonFields xcp = JsonFields.of(fields.place("xcp"), fields.required("xcp"), "overhead_bytes");
         return new RoutedNetwork(routers, routing(fields.place("routing"), fields.required("routing")),
                 (int) xcp.integer("overhead_bytes", 0, RoutedNetwork.MAX_OVERHEAD_BYTES));
@@ -52,10 +49,7 @@ public final class RoutesCodec {
 
     private static Router router(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "name", "device_id", "mac", "ports");
-        List<RouterPort> ports = new ArrayList<>();
-        for (JsonNode port : fields.array("ports")) {
-            ports.add(port(fields.place("ports[" + ports.size() + "]"), port));
-        }
+        List<RouterPort> ports = fields.list("ports", RoutesCodec::port);
         return new Router(fields.name("name"), Ports.DEVICE.read(fields), fields.parsed("mac", MacAddress::parse), ports);
     }
 
@@ -67,8 +61,7 @@ public final class RoutesCodec {
         int number = number(fields);
         long rateBps = fields.integer("rate_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         long delayNs = fields.integer("delay_ns", Limits.MIN_DELAY_NS, Limits.MAX_DELAY_NS);
-        OptionalLong xcpBps = fields.optional("xcp_bps").isPresent()
-                ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
+        OptionalLong xcpBps = fields.optionalInteger("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         return fields.optional("peer").isPresent()
                 ? RouterPort.to(peer(fields.place("peer"), fields.required("peer")), number, rateBps, delayNs, xcpBps)
                 : RouterPort.to(hosts(fields, number), number, rateBps, delayNs, xcpBps);

@@ -2,17 +2,17 @@
 package org.slotwise.systems.routes.rest;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.slotwise.rest.system.Metric;
+import org.slotwise.rest.system.PathMetrics;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.rest.system.ResourceTable;
 import org.slotwise.rest.system.SystemSetting;
+import org.slotwise.control.Event;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.rest.json.Shape;
-import org.slotwise.systems.routes.app.CapacityChosen;
 import org.slotwise.systems.routes.app.RoutesApp;
 import org.slotwise.systems.routes.app.RoutesView;
 import org.slotwise.systems.routes.model.RoutedNetwork;
@@ -32,7 +32,7 @@ final class RoutesResources {
                 .read("nodes", RoutesViews.NODES)
                 .read("routes", RoutesViews.ROUTES)
                 .setting("capacities", "outputs", SystemSetting.each("capacity", "the XCP capacity of an output", PORT, CAPACITY, configured(network),
-                        RoutesResources::capacities, (at, bps) -> new CapacityChosen(at.device(), at.port(), bps))
+                        RoutesResources::capacities, (at, bps) -> Event.Call.of((RoutesApp app) -> app.setCapacity(at, bps)))
                         .unknown(at -> "no XCP-controlled port " + at.port() + " of router " + at.device()))
                 .setting("ports", "ports", Ports.light(PORT, ports(network), RoutesResources::isDark)
                         .unknown(at -> "unknown port " + at.port() + " of router " + at.device()))
@@ -63,16 +63,6 @@ final class RoutesResources {
     }
 
     private static List<Metric> metrics(RoutesView view) {
-        Collection<RoutesView.RouterView> routers = view.routers().values();
-        return List.of(
-                Metric.counter("routes_reroutes", "Routes changed by links going down or up.", view.reroutes()),
-                Metric.counter("routes_write_failures", "Write batches rejected by a router.", view.writeFailures()),
-                Metric.gauge("routes_routers", "Routers.", routers.size()),
-                Metric.gauge("routes_routers_ready", "Routers connected.",
-                        routers.stream().filter(RoutesView.RouterView::isReady).count()),
-                Metric.gauge("routes_routers_settled", "Routers in sync (all routes and capacities acknowledged).",
-                        routers.stream().filter(RoutesView.RouterView::isSettled).count()),
-                Metric.gauge("routes_dark_ports", "Router ports down.",
-                        routers.stream().mapToLong(router -> router.darkPorts().size()).sum()));
+        return PathMetrics.of(RoutesApp.ID, "routers", "Routers", "Routes", view.routers().values(), view.reroutes(), view.writeFailures());
     }
 }

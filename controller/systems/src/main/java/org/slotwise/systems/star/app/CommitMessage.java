@@ -11,12 +11,12 @@ import org.slotwise.wire.OpticalKind;
 import org.slotwise.wire.WireConstants;
 
 /** The message that tells the master to bring a version in force. */
-final class CommitMessage {
+public final class CommitMessage {
     private CommitMessage() {
     }
 
-    /** A packet-out for the master of {@code core} itself: {@code version} from {@code firstFrame} on, or as soon as possible. */
-    static Command.PacketOut to(Core core, Edge master, Version version, long firstFrame) {
+    /** Returns the packet-out for the master of {@code core}: {@code version} from {@code firstFrame} on, or as soon as possible. */
+    public static Command.PacketOut to(Core core, Edge master, Version version, long firstFrame) {
         int id = master.id().value();
         byte[] frame = ControlMessage.encode(OpticalKind.COMMIT, core.id().value(), id, id, master.mac().value(), 0,
                 new CommitHeader(0, 0, version.value(), firstFrame).encode());

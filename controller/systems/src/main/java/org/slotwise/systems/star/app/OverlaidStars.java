@@ -10,6 +10,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.tables.TableEntry;
@@ -131,7 +132,7 @@ public final class OverlaidStars implements NetworkController {
             tell(nowNs, star(shutdown.core()), shutdown);
             reviewNs = Math.min(reviewNs, nowNs);
         } else if (event instanceof SlotsReserved) {
-            commands.add(new SlotsRefused("more than one star; expected one"));
+            commands.add(StarApp.slotsRefused("more than one star; expected one"));
         } else {
             stars.forEach(star -> tell(nowNs, star, event));
         }
@@ -285,14 +286,9 @@ public final class OverlaidStars implements NetworkController {
 
     @Override
     public OptionalLong nextDeadlineNs() {
-        OptionalLong next = configured ? OptionalLong.of(reviewNs) : OptionalLong.empty();
-        for (Star star : stars) {
-            OptionalLong own = star.controller.nextDeadlineNs();
-            if (own.isPresent() && (next.isEmpty() || own.getAsLong() < next.getAsLong())) {
-                next = own;
-            }
-        }
-        return next;
+        Stream<OptionalLong> ofStars = stars.stream().map(star -> star.controller.nextDeadlineNs());
+        return Stream.concat(ofStars, Stream.of(configured ? OptionalLong.of(reviewNs) : OptionalLong.empty()))
+                .flatMapToLong(OptionalLong::stream).min();
     }
 
     @Override

@@ -21,6 +21,7 @@ final class RequestCollection {
     private boolean open;
     private long frame;
     private long deadlineNs;
+    private long earliestNs;
 
     RequestCollection(Network network) {
         this.network = network;
@@ -53,7 +54,7 @@ final class RequestCollection {
 
     /** Whether it is time to use what has come: all but those of silent edges, or the deadline is over. */
     boolean isDue(long nowNs, IntPredicate silent) {
-        if (!open) {
+        if (!open || nowNs < earliestNs) {
             return false;
         }
         if (nowNs >= deadlineNs) {
@@ -65,6 +66,11 @@ final class RequestCollection {
             }
         }
         return true;
+    }
+
+    /** Uses nothing before this time. */
+    void waitUntil(long ns) {
+        earliestNs = ns;
     }
 
     /** Ends the collection; the next one begins with a newer frame. */
@@ -80,6 +86,6 @@ final class RequestCollection {
 
     /** When to use what has come at the latest. */
     OptionalLong deadlineNs() {
-        return open ? OptionalLong.of(deadlineNs) : OptionalLong.empty();
+        return open ? OptionalLong.of(Math.max(deadlineNs, earliestNs)) : OptionalLong.empty();
     }
 }

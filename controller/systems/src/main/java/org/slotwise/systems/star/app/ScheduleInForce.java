@@ -13,7 +13,8 @@ public final class ScheduleInForce extends Command.Notice {
     private final int changedConnections;
 
     ScheduleInForce(CoreId core, Version version, int changedConnections) {
-        super(StarApp.ID, "schedule_in_force");
+        super(StarApp.ID, "schedule_in_force",
+                "core " + core + ": schedule " + version + " active, " + changedConnections + " connections changed");
         this.core = Objects.requireNonNull(core);
         this.version = Objects.requireNonNull(version);
         this.changedConnections = changedConnections;
@@ -32,10 +33,5 @@ public final class ScheduleInForce extends Command.Notice {
     /** Senders, over all slots, that send to another edge than in the schedule before, or to none. */
     public int changedConnections() {
         return changedConnections;
-    }
-
-    @Override
-    public String toString() {
-        return "core " + core + ": schedule " + version + " active, " + changedConnections + " connections changed";
     }
 }

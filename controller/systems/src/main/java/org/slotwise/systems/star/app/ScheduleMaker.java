@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
+import org.slotwise.control.Command;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.FrameSchedule;
 import org.slotwise.systems.star.schedule.Reasons;
@@ -19,7 +20,7 @@ import org.slotwise.systems.star.schedule.SchedulerKind;
 final class ScheduleMaker {
     private final Network network;
     private final Statistics.Recorder statistics;
-    private final Consumer<SchedulerFailed> listener;
+    private final Consumer<Command.Notice> listener;
     private SchedulerKind kind;
     private Map<String, String> settings;
     private Scheduler scheduler;
@@ -29,7 +30,7 @@ final class ScheduleMaker {
     private BitSet leftOut = new BitSet();
 
     /** Takes a star, the scheduler to begin with, and who is told of failures. */
-    ScheduleMaker(Network network, SchedulerChosen choice, Statistics.Recorder statistics, Consumer<SchedulerFailed> listener) {
+    ScheduleMaker(Network network, SchedulerChosen choice, Statistics.Recorder statistics, Consumer<Command.Notice> listener) {
         this.network = network;
         this.statistics = statistics;
         this.listener = listener;
@@ -90,10 +91,22 @@ final class ScheduleMaker {
     }
 
     /**
-     * The schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved between
-     * edges that take part.
+     * Returns the schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved
+     * between edges that take part. Nobody sends to an edge that is left out, whose demand becomes 0; its spare slots stay dark.
      */
     FrameSchedule next(int[][] demandSlots, FrameSchedule active, IntPredicate takesPart) {
+        boolean all = true;
+        for (int edge = 0; edge < demandSlots.length; edge++) {
+            for (int from = 0; !takesPart.test(edge) && from < demandSlots.length; from++) {
+                demandSlots[from][edge] = 0;
+                all = false;
+            }
+        }
+        FrameSchedule next = scheduled(demandSlots, active, takesPart);
+        return all ? next : next.without(takesPart.negate());
+    }
+
+    private FrameSchedule scheduled(int[][] demandSlots, FrameSchedule active, IntPredicate takesPart) {
         Optional<Reservations> reserved = standing(takesPart);
         statistics.asked(kind.title());
         try {
@@ -116,7 +129,8 @@ final class ScheduleMaker {
         String reason = Reasons.of(error);
         long failures = statistics.failed(kind.title(), reason);
         if (Long.bitCount(failures) == 1) {
-            listener.accept(new SchedulerFailed(kind.title(), reason, failures));
+            listener.accept(Command.Notice.ofFailure(StarApp.ID, "scheduler_failed", "scheduler '" + kind.title()
+                    + "' failed, previous schedule stays active (failure " + failures + "): " + reason));
         }
     }
 }

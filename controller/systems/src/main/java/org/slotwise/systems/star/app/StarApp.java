@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.systems.star.app;
 
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
@@ -9,27 +8,23 @@ import org.slotwise.control.App;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.Ownership;
-import org.slotwise.control.topology.Topology;
 import org.slotwise.systems.shared.model.SlotReserver;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.StarTopology;
 
 /** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. It has its switches for itself. */
-public final class StarApp implements App<Snapshot>, SlotReserver {
+public final class StarApp extends App<Snapshot> implements SlotReserver {
     /** Its name. */
     public static final String ID = APP;
 
     private final Network network;
     private final NetworkController controller;
-    private final Topology topology;
-    private final Ownership tables;
 
     /** Takes a controller of this network that nobody else uses. */
     StarApp(Network network, NetworkController controller) {
+        super(ID, StarTopology.of(network), Ownership.allOf(network.devices()));
         this.network = network;
         this.controller = controller;
-        this.topology = StarTopology.of(network);
-        this.tables = Ownership.allOf(network.devices());
     }
 
     /**
@@ -40,6 +35,11 @@ public final class StarApp implements App<Snapshot>, SlotReserver {
      */
     public static StarApp of(Network network, SchedulerChosen scheduler, LongSupplier stopwatchNs) {
         return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
+    }
+
+    /** Returns the notice that slots cannot be reserved; those that were before stay. */
+    static Command.Notice slotsRefused(String reason) {
+        return Command.Notice.ofFailure(ID, "slots_refused", "slot reservation rejected: " + reason);
     }
 
     @Override
@@ -57,31 +57,18 @@ public final class StarApp implements App<Snapshot>, SlotReserver {
                 ? Optional.of("a frame has " + network.dataSlots() + " data slots; expected at least " + slots) : Optional.empty();
     }
 
-    @Override
-    public String id() {
-        return ID;
-    }
-
-    @Override
-    public Topology topology() {
-        return topology;
-    }
-
-    @Override
-    public Ownership owns() {
-        return tables;
-    }
-
     /** All packets of its switches: it counts those that it refuses. */
     @Override
     public boolean claims(Event.PacketIn packet) {
-        return tables.devices().contains(packet.device());
+        return owns().devices().contains(packet.device());
     }
 
     /** What is dark is no news to it: nobody's requests come from there. */
     @Override
-    public List<Command> onEvent(long nowNs, Event event) {
-        return event instanceof Event.PortChanged ? List.of() : controller.onEvent(nowNs, event);
+    protected void handle(Event event) {
+        if (!(event instanceof Event.PortChanged)) {
+            controller.onEvent(nowNs(), event).forEach(this::send);
+        }
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.topology.DeviceId;
@@ -32,7 +33,7 @@ import org.slotwise.wire.WireConstants;
  *
  * <p>The schedule changes in two phases: the idle bank of every switch is written, and when all have acknowledged,
  * the master is told to commit. The bank in force is never written, and a bank is reused only when every edge has
- * reported the other one in force. After a restart the controller reads the tables and learns from requests what is
+ * reported the other one in force, and the core is in the same frame. After a restart the controller reads the tables and learns from requests what is
  * in force before it writes anything that depends on the schedule.
  */
 public final class StarController implements NetworkController {
@@ -116,7 +117,7 @@ public final class StarController implements NetworkController {
         } else if (event instanceof SchedulerChosen) {
             choose((SchedulerChosen) event);
         } else if (event instanceof SlotsReserved) {
-            schedules.reserve(((SlotsReserved) event).slots()).ifPresent(reason -> commands.add(new SlotsRefused(reason)));
+            schedules.reserve(((SlotsReserved) event).slots()).ifPresent(reason -> commands.add(StarApp.slotsRefused(reason)));
         } else if (event instanceof MasterShutdown) {
             onShutdown(nowNs, (MasterShutdown) event);
         }
@@ -136,12 +137,7 @@ public final class StarController implements NetworkController {
 
     @Override
     public OptionalLong nextDeadlineNs() {
-        OptionalLong requests = collection.deadlineNs();
-        OptionalLong members = membership.deadlineNs();
-        if (requests.isEmpty() || members.isEmpty()) {
-            return requests.isPresent() ? requests : members;
-        }
-        return OptionalLong.of(Math.min(requests.getAsLong(), members.getAsLong()));
+        return Stream.of(collection.deadlineNs(), membership.deadlineNs()).flatMapToLong(OptionalLong::stream).min();
     }
 
     @Override
@@ -151,7 +147,7 @@ public final class StarController implements NetworkController {
 
     /** Whether core and master are there and configured. */
     boolean isRunning() {
-        return state.phase() != Phase.WAITING_FOR_DEVICES && state.phase() != Phase.CONFIGURING;
+        return state.phase != Phase.WAITING_FOR_DEVICES && state.phase != Phase.CONFIGURING;
     }
 
     /** Whether the master is shut down. */
@@ -176,7 +172,7 @@ public final class StarController implements NetworkController {
 
     @Override
     public Snapshot snapshot() {
-        return new Snapshot(network, state.phase(), switches.ready(), active.version, active.schedule, demand.backlogBytes(),
+        return new Snapshot(network, state.phase, switches.ready(), active.version, active.schedule, demand.backlogBytes(),
                 demand.arrivalsPerFrame(), demandSlots, schedules.kind(), schedules.settings(), statistics.snapshot(),
                 membership.members(), membership.refusals(), shutdownOrders.isDown());
     }
@@ -265,7 +261,7 @@ public final class StarController implements NetworkController {
      * data slot before a schedule is made anew.
      */
     private void darken() {
-        if (dark && state.phase() == Phase.WAITING_FOR_DEVICES) {
+        if (dark && state.phase == Phase.WAITING_FOR_DEVICES) {
             switches.darken(commands);
         }
     }
@@ -313,7 +309,7 @@ public final class StarController implements NetworkController {
 
     /** Tells the master what to send to whom; a switch takes one batch at a time, and the schedule's goes first. */
     private void orderMembers(long nowNs) {
-        boolean busy = !isRunning() || state.phase() == Phase.WRITING;
+        boolean busy = !isRunning() || state.phase == Phase.WRITING;
         if ((network.byInvitation() || attendance.concernsMaster()) && !busy && switches.master().isSettled()) {
             boolean changed = switches.orderMaster(memberOrders(), commands);
             if (!changed) {
@@ -373,13 +369,13 @@ public final class StarController implements NetworkController {
         collection.add(nowNs, request);
         reports.master().ifPresent(master -> membership.masterAt(nowNs, master.frame()));
         reports.master().ifPresent(master -> attendance.masterAt(nowNs, master.frame()));
-        reports.master().ifPresent(master -> state.master(master));
+        reports.master().ifPresent(master -> state.master(nowNs, master));
     }
 
     /** The edge's first request named a wrong frame. */
     private void restartFrames(Request request) {
         collection.reset();
-        if (state.phase() == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
+        if (state.phase == Phase.LEARNING && network.edges().get(request.edge()) == network.master()) {
             learningSince = null;
         }
     }
@@ -398,10 +394,17 @@ public final class StarController implements NetworkController {
         return learningSince != null && reports.isSilent(edge, learningSince);
     }
 
+    /** All edges use a schedule. Out of band the core may come later; the bank before is its own until then. */
+    private void begin(long nowNs, Active next) {
+        active = next;
+        state = new Steady();
+        collection.waitUntil(nowNs + network.coreLagNs());
+    }
+
     // ---- the next schedule ----
 
     private void scheduleFrame(long nowNs) {
-        if (state.phase() != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
+        if (state.phase != Phase.STEADY || !switches.areSettled() || !attendance.isSettled()
                 || !reports.agreeOn(active.version, learningSince, attendance::takesPart)) {
             return;
         }
@@ -412,7 +415,7 @@ public final class StarController implements NetworkController {
         }
         long startNs = stopwatchNs.getAsLong();
         demandSlots = demand.demandSlots(active.schedule);
-        FrameSchedule next = nextSchedule();
+        FrameSchedule next = schedules.next(demandSlots, active.schedule, attendance::takesPart);
         statistics.took(Duration.SCHEDULING_NS, stopwatchNs.getAsLong() - startNs);
         statistics.count(Counter.FRAMES_SCHEDULED);
         if (next.equals(active.schedule) && attendance.changes() == active.changes) {
@@ -420,19 +423,6 @@ public final class StarController implements NetworkController {
         } else {
             stage(nowNs, next);
         }
-    }
-
-    /** Nobody sends to an edge that is left out; its spare slots stay dark. */
-    private FrameSchedule nextSchedule() {
-        boolean all = true;
-        for (int edge = 0; edge < demandSlots.length; edge++) {
-            for (int from = 0; !attendance.takesPart(edge) && from < demandSlots.length; from++) {
-                demandSlots[from][edge] = 0;
-                all = false;
-            }
-        }
-        FrameSchedule next = schedules.next(demandSlots, active.schedule, attendance::takesPart);
-        return all ? next : next.without(edge -> !attendance.takesPart(edge));
     }
 
     private void stage(long nowNs, FrameSchedule next) {
@@ -461,14 +451,18 @@ public final class StarController implements NetworkController {
 
     /** Phase, with what belongs to it alone. */
     private abstract static class State {
-        abstract Phase phase();
+        private final Phase phase;
+
+        State(Phase phase) {
+            this.phase = phase;
+        }
 
         /** Continues after a write of a switch. */
         void written(long nowNs) {
         }
 
         /** Compares with a request of the master. */
-        void master(Request master) {
+        void master(long nowNs, Request master) {
         }
 
         /** Gives up what lacks a slave that was lost. */
@@ -477,9 +471,8 @@ public final class StarController implements NetworkController {
     }
 
     private final class Waiting extends State {
-        @Override
-        Phase phase() {
-            return Phase.WAITING_FOR_DEVICES;
+        Waiting() {
+            super(Phase.WAITING_FOR_DEVICES);
         }
 
         @Override
@@ -491,9 +484,8 @@ public final class StarController implements NetworkController {
     private final class Configuring extends State {
         private int stage;
 
-        @Override
-        Phase phase() {
-            return Phase.CONFIGURING;
+        Configuring() {
+            super(Phase.CONFIGURING);
         }
 
         @Override
@@ -526,48 +518,48 @@ public final class StarController implements NetworkController {
     }
 
     private final class Learning extends State {
-        @Override
-        Phase phase() {
-            return Phase.LEARNING;
+        Learning() {
+            super(Phase.LEARNING);
         }
 
         @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             if (learningSince == null) {
                 learningSince = master.frame();
             }
             boolean longEnough = FrameNumber.difference(master.frame(), learningSince) >= inFrames(LEARNING_FRAMES);
             if (longEnough && reports.agreeOn(master.active(), learningSince, attendance::takesPart)) {
-                active = new Active(master.active(), switches.scheduleInCore(master.active().bank()), active.changes);
-                state = new Steady();
+                begin(nowNs, new Active(master.active(), switches.scheduleInCore(master.active().bank()), active.changes));
             }
         }
     }
 
     private final class Steady extends State {
-        @Override
-        Phase phase() {
-            return Phase.STEADY;
+        Steady() {
+            super(Phase.STEADY);
         }
 
         @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             if (!(master.active().equals(active.version) && master.next().equals(active.version))) {
                 learn();
             }
         }
     }
 
-    private final class Writing extends State {
-        private final Staged staged;
+    /** Phase in which another schedule is on its way. */
+    private abstract static class Changing extends State {
+        final Staged staged;
 
-        Writing(Staged staged) {
+        Changing(Phase phase, Staged staged) {
+            super(phase);
             this.staged = staged;
         }
+    }
 
-        @Override
-        Phase phase() {
-            return Phase.WRITING;
+    private final class Writing extends Changing {
+        Writing(Staged staged) {
+            super(Phase.WRITING, staged);
         }
 
         @Override
@@ -583,26 +575,18 @@ public final class StarController implements NetworkController {
         }
     }
 
-    private final class Committing extends State {
-        private final Staged staged;
-
+    private final class Committing extends Changing {
         Committing(Staged staged) {
-            this.staged = staged;
+            super(Phase.COMMITTING, staged);
         }
 
         @Override
-        Phase phase() {
-            return Phase.COMMITTING;
-        }
-
-        @Override
-        void master(Request master) {
+        void master(long nowNs, Request master) {
             Version next = active.version.next();
             boolean old = master.active().equals(active.version);
             if (reports.agreeOn(next, learningSince, attendance::takesPart)) {
                 commands.add(new ScheduleInForce(network.core().id(), next, staged.schedule.differences(active.schedule)));
-                active = new Active(next, staged.schedule, staged.changes);
-                state = new Steady();
+                begin(nowNs, new Active(next, staged.schedule, staged.changes));
                 statistics.count(Counter.COMMITS_COMPLETED);
                 statistics.took(Duration.COMMIT_FRAMES, FrameNumber.difference(master.frame(), staged.frame));
             } else if (old && master.next().equals(active.version)) {

@@ -45,7 +45,10 @@ public final class RequestReader {
      * @param port its ingress port
      */
     public Request read(DeviceId device, int port, Message message) throws Refused {
-        return message.accept(new Requests(device, port));
+        if (message instanceof Message.Request) {
+            return read(device, port, (Message.Request) message);
+        }
+        throw new Refused(message instanceof Message.Other ? refusal(((Message.Other) message).defect()) : RequestRefusal.NOT_A_REQUEST);
     }
 
     private Request read(DeviceId device, int port, Message.Request message) throws Refused {
@@ -60,47 +63,6 @@ public final class RequestReader {
             throw new Refused(RequestRefusal.BAD_FIELD);
         }
         return withEntries(edge, block, message);
-    }
-
-    /** Accepts requests, and nothing else. */
-    private final class Requests implements Message.Visitor<Request, Refused> {
-        private final DeviceId device;
-        private final int port;
-
-        Requests(DeviceId device, int port) {
-            this.device = device;
-            this.port = port;
-        }
-
-        @Override
-        public Request request(Message.Request message) throws Refused {
-            return read(device, port, message);
-        }
-
-        @Override
-        public Request beacon(Message.Beacon message) throws Refused {
-            throw new Refused(RequestRefusal.NOT_A_REQUEST);
-        }
-
-        @Override
-        public Request answer(Message.Answer message) throws Refused {
-            throw new Refused(RequestRefusal.NOT_A_REQUEST);
-        }
-
-        @Override
-        public Request sync(Message.Sync message) throws Refused {
-            throw new Refused(RequestRefusal.NOT_A_REQUEST);
-        }
-
-        @Override
-        public Request fault(Message.Fault message) throws Refused {
-            throw new Refused(RequestRefusal.NOT_A_REQUEST);
-        }
-
-        @Override
-        public Request other(Message.Other message) throws Refused {
-            throw new Refused(refusal(message.defect()));
-        }
     }
 
     private static RequestRefusal refusal(Message.Defect defect) {

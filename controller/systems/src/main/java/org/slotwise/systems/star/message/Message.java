@@ -129,18 +129,50 @@ public abstract class Message {
         }
     }
 
-    /** Beacon of a master to a member, or a commit to a master. */
-    public static final class Beacon extends Message {
-        private final Optional<CommitHeader> header;
+    /**
+     * Message of one header behind the check.
+     *
+     * @param <H> header
+     */
+    private abstract static class With<H> extends Message {
+        private final Optional<H> header;
 
-        private Beacon(Optional<OpticalHeader> optical, byte[] frame) {
+        With(Optional<OpticalHeader> optical, Optional<H> header) {
             super(optical);
-            this.header = CommitHeader.decode(frame, ControlMessage.PAYLOAD);
+            this.header = header;
         }
 
         /** Header; empty if it is truncated. */
-        public Optional<CommitHeader> header() {
+        public final Optional<H> header() {
             return header;
+        }
+    }
+
+    /**
+     * Message whose header follows a stamp.
+     *
+     * @param <H> header
+     */
+    private abstract static class Stamped<H> extends With<H> {
+        /** Offset of the header. */
+        static final int HEADER = ControlMessage.PAYLOAD + StampHeader.SIZE;
+        private final Optional<StampHeader> stamp;
+
+        Stamped(Optional<OpticalHeader> optical, byte[] frame, Optional<H> header) {
+            super(optical, header);
+            this.stamp = StampHeader.decode(frame, ControlMessage.PAYLOAD);
+        }
+
+        /** Times of departure and arrival; empty if it is truncated. */
+        public final Optional<StampHeader> stamp() {
+            return stamp;
+        }
+    }
+
+    /** Beacon of a master to a member, or a commit to a master. */
+    public static final class Beacon extends With<CommitHeader> {
+        private Beacon(Optional<OpticalHeader> optical, byte[] frame) {
+            super(optical, CommitHeader.decode(frame, ControlMessage.PAYLOAD));
         }
 
         @Override
@@ -150,24 +182,9 @@ public abstract class Message {
     }
 
     /** Answer of an edge to an invitation. */
-    public static final class Answer extends Message {
-        private final Optional<StampHeader> stamp;
-        private final Optional<InvitationHeader> header;
-
+    public static final class Answer extends Stamped<InvitationHeader> {
         private Answer(Optional<OpticalHeader> optical, byte[] frame) {
-            super(optical);
-            this.stamp = StampHeader.decode(frame, ControlMessage.PAYLOAD);
-            this.header = InvitationHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE);
-        }
-
-        /** Times of departure and arrival; empty if it is truncated. */
-        public Optional<StampHeader> stamp() {
-            return stamp;
-        }
-
-        /** Header; empty if it is truncated. */
-        public Optional<InvitationHeader> header() {
-            return header;
+            super(optical, frame, InvitationHeader.decode(frame, HEADER));
         }
 
         @Override
@@ -177,24 +194,9 @@ public abstract class Message {
     }
 
     /** Measurement of T_d by an edge. */
-    public static final class Sync extends Message {
-        private final Optional<StampHeader> stamp;
-        private final Optional<SyncHeader> header;
-
+    public static final class Sync extends Stamped<SyncHeader> {
         private Sync(Optional<OpticalHeader> optical, byte[] frame) {
-            super(optical);
-            this.stamp = StampHeader.decode(frame, ControlMessage.PAYLOAD);
-            this.header = SyncHeader.decode(frame, ControlMessage.PAYLOAD + StampHeader.SIZE);
-        }
-
-        /** Times of departure and arrival; empty if it is truncated. */
-        public Optional<StampHeader> stamp() {
-            return stamp;
-        }
-
-        /** Header; empty if it is truncated. */
-        public Optional<SyncHeader> header() {
-            return header;
+            super(optical, frame, SyncHeader.decode(frame, HEADER));
         }
 
         @Override
@@ -204,17 +206,9 @@ public abstract class Message {
     }
 
     /** Fault of an edge, or shutdown of a master. */
-    public static final class Fault extends Message {
-        private final Optional<FaultHeader> header;
-
+    public static final class Fault extends With<FaultHeader> {
         private Fault(Optional<OpticalHeader> optical, byte[] frame) {
-            super(optical);
-            this.header = FaultHeader.decode(frame, ControlMessage.PAYLOAD);
-        }
-
-        /** Header; empty if it is truncated. */
-        public Optional<FaultHeader> header() {
-            return header;
+            super(optical, FaultHeader.decode(frame, ControlMessage.PAYLOAD));
         }
 
         @Override

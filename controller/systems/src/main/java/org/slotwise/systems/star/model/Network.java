@@ -57,45 +57,105 @@ public final class Network {
     private final OptionalLong trainBytes;
     private final List<TrafficClass> trainClasses;
     private final long timestampToleranceNs;
+    private final long minControlLatencyNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
-    /** A network without XCP, of switches whose timestamps are exact. */
-    public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu) {
-        this(frame, timestampUnit, core, edges, beaconHoldFrames, mtu, false, OptionalLong.empty(), false, 0);
+    /** Parts of a network: without XCP, trains and invitations, and with exact timestamps, as long as nothing else is set. */
+    public static final class Builder {
+        private FramePlan frame;
+        private TimestampUnit timestampUnit;
+        private List<Core> cores;
+        private List<Edge> edges;
+        private int beaconHoldFrames;
+        private int mtu;
+        private boolean xcp;
+        private OptionalLong xcpBps = OptionalLong.empty();
+        private boolean byInvitation;
+        private long timestampToleranceNs;
+        private OptionalLong trainBytes = OptionalLong.empty();
+        private List<TrafficClass> trainClasses = List.of();
+        private long minControlLatencyNs;
+
+        /** Takes what every network has. */
+        public Builder(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges, int beaconHoldFrames, int mtu) {
+            this.frame = frame;
+            this.timestampUnit = timestampUnit;
+            this.cores = cores;
+            this.edges = edges;
+            this.beaconHoldFrames = beaconHoldFrames;
+            this.mtu = mtu;
+        }
+
+        private Builder(Network of) {
+            this(of.frame, of.timestampUnit, of.cores, of.edges, of.beaconHoldFrames, of.mtu);
+            this.xcp = of.xcp;
+            this.xcpBps = of.xcpBps;
+            this.byInvitation = of.byInvitation;
+            this.timestampToleranceNs = of.timestampToleranceNs;
+            this.trainBytes = of.trainBytes;
+            this.trainClasses = of.trainClasses;
+            this.minControlLatencyNs = of.minControlLatencyNs;
+        }
+
+        /** Cuts time otherwise. */
+        public Builder frame(FramePlan newFrame) {
+            this.frame = newFrame;
+            return this;
+        }
+
+        /** Sets the unit of the switches' timestamps. */
+        public Builder timestampUnit(TimestampUnit unit) {
+            this.timestampUnit = unit;
+            return this;
+        }
+
+        /** Sets by how much two timestamps of one time may differ. */
+        public Builder timestampToleranceNs(long ns) {
+            this.timestampToleranceNs = ns;
+            return this;
+        }
+
+        /** Gives VOQs XCP controllers if {@code isOn}; of a capacity, or of that of their slots. */
+        public Builder xcp(boolean isOn, OptionalLong bps) {
+            this.xcp = isOn;
+            this.xcpBps = bps;
+            return this;
+        }
+
+        /** Makes slaves join by invitation if {@code isOn}. */
+        public Builder byInvitation(boolean isOn) {
+            this.byInvitation = isOn;
+            return this;
+        }
+
+        /** Sets the maximum IP bytes of a train, and the classes with trains of their own; of several that match a packet the first counts. */
+        public Builder trains(OptionalLong bytes, List<TrafficClass> classes) {
+            this.trainBytes = bytes;
+            this.trainClasses = classes;
+            return this;
+        }
+
+        /** Sets the least time that a message takes from a switch to the controller. */
+        public Builder minControlLatencyNs(long ns) {
+            this.minControlLatencyNs = ns;
+            return this;
+        }
+
+        /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+        public Network build() {
+            return new Network(this);
+        }
     }
 
-    /** A network of one core. */
-    public Network(FramePlan frame, TimestampUnit timestampUnit, Core core, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
-            long timestampToleranceNs) {
-        this(frame, timestampUnit, List.of(core), edges, beaconHoldFrames, mtu, xcp, xcpBps, byInvitation,
-                timestampToleranceNs);
-    }
-
-    /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
-    public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
-            long timestampToleranceNs) {
-        this(frame, timestampUnit, cores, edges, beaconHoldFrames, mtu, xcp, xcpBps, byInvitation, timestampToleranceNs,
-                OptionalLong.empty(), List.of());
-    }
-
-    /**
-     * The same where edges may make trains of packets, of {@code trainBytes} IP bytes at most: of one core, without XCP and invitations.
-     * Those of {@code trainClasses} have trains of their own; of several that match a packet the first one counts.
-     */
-    public Network(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges,
-            int beaconHoldFrames, int mtu, boolean xcp, OptionalLong xcpBps, boolean byInvitation,
-            long timestampToleranceNs, OptionalLong trainBytes, List<TrafficClass> trainClasses) {
-        this.frame = Objects.requireNonNull(frame);
-        this.timestampUnit = Objects.requireNonNull(timestampUnit);
-        this.cores = sorted(cores);
-        this.beaconHoldFrames = (int) Ranges.check("beacon_hold_frames", beaconHoldFrames, Limits.MIN_BEACON_HOLD_FRAMES,
+    private Network(Builder parts) {
+        this.frame = Objects.requireNonNull(parts.frame);
+        this.timestampUnit = Objects.requireNonNull(parts.timestampUnit);
+        this.cores = sorted(parts.cores);
+        this.beaconHoldFrames = (int) Ranges.check("beacon_hold_frames", parts.beaconHoldFrames, Limits.MIN_BEACON_HOLD_FRAMES,
                 Limits.MAX_BEACON_HOLD_FRAMES);
-        this.mtu = (int) Ranges.check("mtu", mtu, Limits.MIN_MTU, Limits.MAX_MTU);
-        this.xcp = xcp;
-        this.byInvitation = byInvitation;
+        this.mtu = (int) Ranges.check("mtu", parts.mtu, Limits.MIN_MTU, Limits.MAX_MTU);
+        this.xcp = parts.xcp;
+        this.byInvitation = parts.byInvitation;
         if (byInvitation && 2 * frame.frameNs() > WireConstants.MAX_ANSWER_NS) {
             throw new InvalidNetworkException("membership", "expected a frame of at most "
                     + WireConstants.MAX_ANSWER_NS / 2 + " ns with dynamic membership, got " + frame.frameNs());
@@ -105,12 +165,12 @@ public final class Network {
                     "expected 1 with dynamic membership or several cores, got "
                     + frame.requestIntervalFrames());
         }
-        this.xcpBps = xcpBps;
+        this.xcpBps = parts.xcpBps;
         if (xcpBps.isPresent()) {
             Ranges.check("xcp_bps", xcpBps.getAsLong(), Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS);
         }
-        this.trainBytes = trainBytes;
-        this.trainClasses = List.copyOf(trainClasses);
+        this.trainBytes = parts.trainBytes;
+        this.trainClasses = List.copyOf(parts.trainClasses);
         if (trainBytes.isPresent()) {
             Ranges.check("aggregation.size_bytes", trainBytes.getAsLong(), 1, MAX_TRAIN_BYTES);
             if (xcp || byInvitation || cores.size() > 1) {
@@ -119,18 +179,20 @@ public final class Network {
             }
         }
         this.timestampToleranceNs =
-                Ranges.check("timestamp_tolerance_ns", timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
-        checkCores(cores);
-        checkEdges(edges);
-        List<Edge> sorted = new ArrayList<>(edges);
+                Ranges.check("timestamp_tolerance_ns", parts.timestampToleranceNs, 0, MAX_TIMESTAMP_TOLERANCE_NS);
+        this.minControlLatencyNs = Ranges.check("min_control_latency_ns", parts.minControlLatencyNs, Limits.MIN_CONTROL_LATENCY_NS,
+                Limits.MAX_CONTROL_LATENCY_NS);
+        checkCores(parts.cores);
+        checkEdges(parts.edges);
+        List<Edge> sorted = new ArrayList<>(parts.edges);
         sorted.sort(Comparator.comparing(Edge::id));
         this.edges = List.copyOf(sorted);
         for (int i = 0; i < sorted.size(); i++) {
             indexes.put(sorted.get(i).id(), i);
         }
         checkTrainClasses();
-        checkMasters(cores);
-        checkMasterPorts(cores, edges);
+        checkMasters(parts.cores);
+        checkMasterPorts(parts.cores, parts.edges);
         this.allEdges = sorted.size();
         this.overlaid = false;
         this.stars = cores.size() == 1 ? List.of(this) : overlay();
@@ -160,6 +222,7 @@ public final class Network {
         this.trainClasses = whole.trainClasses;
         this.byInvitation = whole.byInvitation;
         this.timestampToleranceNs = whole.timestampToleranceNs;
+        this.minControlLatencyNs = whole.minControlLatencyNs;
     }
 
     private void checkTrainClasses() {
@@ -327,6 +390,11 @@ public final class Network {
         }
     }
 
+    /** Returns its parts, for a network like it. */
+    public Builder toBuilder() {
+        return new Builder(this);
+    }
+
     /** How time is cut. */
     public FramePlan frame() {
         return frame;
@@ -431,6 +499,14 @@ public final class Network {
     /** How far apart a switch may stamp two packets that came at once, ns. */
     public long timestampToleranceNs() {
         return timestampToleranceNs;
+    }
+
+    /**
+     * Time from the arrival of a request of the master, out of band, until the core surely is in the frame that the request names. The
+     * master's frames begin T_d before the core's. In-band 0: what other edges ask has passed the core.
+     */
+    public long coreLagNs() {
+        return outOfBand() ? Math.max(0, master().fibre().delayNs() - minControlLatencyNs) : 0;
     }
 
     /** Place of an edge in matrices; empty if there is no such edge. */

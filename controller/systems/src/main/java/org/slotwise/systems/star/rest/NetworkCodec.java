@@ -47,29 +47,21 @@ public final class NetworkCodec {
 
     private Network network(JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(where, value, "frame", "timestamp_unit", "timestamp_tolerance_ns", "cores", "edges",
-                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership", "aggregation");
-        List<Core> cores = new ArrayList<>();
-        for (JsonNode core : fields.array("cores")) {
-            cores.add(core(fields.place("cores[" + cores.size() + "]"), core));
-        }
-        List<Edge> edges = new ArrayList<>();
-        for (JsonNode edge : fields.array("edges")) {
-            edges.add(edge(fields.place("edges[" + edges.size() + "]"), edge));
-        }
-        return new Network(frame(fields.place("frame"), fields.required("frame")),
-                fields.parsed("timestamp_unit", TimestampUnit::parse),
-                cores, edges,
+                "scheduler", "beacon_hold_frames", "mtu", "xcp", "xcp_bps", "membership", "aggregation",
+                "min_control_latency_ns");
+        List<Core> cores = fields.list("cores", NetworkCodec::core);
+        List<Edge> edges = fields.list("edges", NetworkCodec::edge);
+        return new Network.Builder(frame(fields.place("frame"), fields.required("frame")),
+                fields.parsed("timestamp_unit", TimestampUnit::parse), cores, edges,
                 (int) fields.integer("beacon_hold_frames", Limits.MIN_BEACON_HOLD_FRAMES, Limits.MAX_BEACON_HOLD_FRAMES),
-                (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU), xcp(fields), xcpBps(fields),
-                byInvitation(fields), tolerance(fields), trainBytes(fields), trainClasses(fields));
-    }
-
-    private static boolean xcp(JsonFields fields) throws InvalidJsonException {
-        Optional<JsonNode> xcp = fields.optional("xcp");
-        if (xcp.isPresent() && !xcp.get().isBoolean()) {
-            throw new InvalidJsonException(fields.place("xcp"), "expected true or false");
-        }
-        return xcp.isPresent() && xcp.get().booleanValue();
+                (int) fields.integer("mtu", Limits.MIN_MTU, Limits.MAX_MTU))
+                .timestampToleranceNs(fields.optionalInteger("timestamp_tolerance_ns", 0, Network.MAX_TIMESTAMP_TOLERANCE_NS).orElse(0))
+                .xcp(fields.optional("xcp").isPresent() && fields.flag("xcp"),
+                        fields.optionalInteger("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS))
+                .byInvitation(byInvitation(fields)).trains(trainBytes(fields), trainClasses(fields))
+                .minControlLatencyNs(fields.optionalInteger("min_control_latency_ns", Limits.MIN_CONTROL_LATENCY_NS,
+                        Limits.MAX_CONTROL_LATENCY_NS).orElse(0))
+                .build();
     }
 
     private static boolean byInvitation(JsonFields fields) throws InvalidJsonException {
@@ -82,11 +74,6 @@ public final class NetworkCodec {
                     fields.place("membership"), "expected static or invitation, got '" + text + "'");
         }
         return text.equals("invitation");
-    }
-
-    private static OptionalLong xcpBps(JsonFields fields) throws InvalidJsonException {
-        return fields.optional("xcp_bps").isPresent()
-                ? OptionalLong.of(fields.integer("xcp_bps", Limits.MIN_RATE_BPS, Limits.MAX_RATE_BPS)) : OptionalLong.empty();
     }
 
     private static OptionalLong trainBytes(JsonFields fields) throws InvalidJsonException {
@@ -115,22 +102,12 @@ public final class NetworkCodec {
         return classes;
     }
 
-    private static long tolerance(JsonFields fields) throws InvalidJsonException {
-        return fields.optional("timestamp_tolerance_ns").isPresent()
-                ? fields.integer("timestamp_tolerance_ns", 0, Network.MAX_TIMESTAMP_TOLERANCE_NS) : 0;
-    }
-
     private static FramePlan frame(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "slots", "slot_ns", "guard_ns", "signaling",
                 "request_interval_frames");
         return new FramePlan((int) fields.integer("slots", Limits.MIN_SLOTS, Limits.MAX_SLOTS),
                 fields.integer("slot_ns", Limits.MIN_SLOT_NS, Limits.MAX_SLOT_NS),
-                fields.integer("guard_ns", Limits.MIN_GUARD_NS, Limits.MAX_GUARD_NS), signaling(fields), requestInterval(fields));
-    }
-
-    private static int requestInterval(JsonFields fields) throws InvalidJsonException {
-        return fields.optional("request_interval_frames").isPresent()
-                ? (int) fields.integer("request_interval_frames", 1, FramePlan.MAX_REQUEST_INTERVAL_FRAMES) : 1;
+                fields.integer("guard_ns", Limits.MIN_GUARD_NS, Limits.MAX_GUARD_NS), signaling(fields), (int) fields.optionalInteger("request_interval_frames", 1, FramePlan.MAX_REQUEST_INTERVAL_FRAMES).orElse(1));
     }
 
     private static Signaling signaling(JsonFields fields) throws InvalidJsonException {
@@ -155,14 +132,8 @@ public final class NetworkCodec {
 
     private static Edge edge(String place, JsonNode value) throws InvalidJsonException {
         JsonFields fields = JsonFields.of(place, value, "id", "device_id", "mac", "hosts", "fibres");
-        List<Fibre> fibres = new ArrayList<>();
-        for (JsonNode fibre : fields.array("fibres")) {
-            fibres.add(fibre(fields.place("fibres[" + fibres.size() + "]"), fibre));
-        }
-        List<Host> hosts = new ArrayList<>();
-        for (JsonNode host : fields.array("hosts")) {
-            hosts.add(host(fields.place("hosts[" + hosts.size() + "]"), host));
-        }
+        List<Fibre> fibres = fields.list("fibres", NetworkCodec::fibre);
+        List<Host> hosts = fields.list("hosts", NetworkCodec::host);
         return new Edge(EdgeId.of((int) fields.integer("id", 0, EdgeId.MAX)),
                 DeviceId.of(fields.integer("device_id", 1, DeviceId.MAX)),
                 fields.parsed("mac", MacAddress::parse), hosts, fibres);

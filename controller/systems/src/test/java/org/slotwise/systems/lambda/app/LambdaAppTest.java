@@ -63,6 +63,14 @@ class LambdaAppTest {
         return new Demand(session, source, sink, OptionalLong.empty(), 1, OptionalLong.of(bytes), OptionalLong.of(deadlineMs));
     }
 
+    private static Event.Order put(Demand demand) {
+        return Event.Call.of((LambdaApp app) -> app.put(demand));
+    }
+
+    private static Event.Order leave(String session) {
+        return Event.Call.of((LambdaApp app) -> app.remove(session));
+    }
+
     private double rate(String session) {
         Grants grants = app.view().grants();
         for (int place = 0; place < grants.demands().size(); place++) {
@@ -75,21 +83,21 @@ class LambdaAppTest {
 
     @Test
     void sessionsShareWhatTheyCrossAndAreTold() {
-        app.onEvent(0, demand("long", 0, 4, 0));
+        app.onEvent(0, put(demand("long", 0, 4, 0)));
         assertEquals(GIGA / 2.0, rate("long"));
-        app.onEvent(0, demand("short", 2, 5, 0));
-        app.onEvent(0, demand("other", 0, 3, 0));
+        app.onEvent(0, put(demand("short", 2, 5, 0)));
+        app.onEvent(0, put(demand("other", 0, 3, 0)));
         assertArrayEquals(new double[] {GIGA / 4.0, GIGA / 4.0, 3 * GIGA / 4.0}, new double[] {rate("long"), rate("short"), rate("other")}, 1e-3);
         Grants grants = app.view().grants();
         assertEquals(List.of(Optional.of("b to c"), Optional.of("a0 up"), Optional.of("b to c")),
                 List.of(grants.limitedBy(0), grants.limitedBy(1), grants.limitedBy(2)));
         assertEquals(Optional.empty(), grants.refuted());
         // Changes, and leaves.
-        app.onEvent(0, demand("short", 2, 5, GIGA / 10));
+        app.onEvent(0, put(demand("short", 2, 5, GIGA / 10)));
         assertEquals(0.4 * GIGA, rate("long"), 1e-3);
         assertEquals(Optional.empty(), app.view().grants().limitedBy(2));
-        app.onEvent(0, new SessionLeft("short"));
-        app.onEvent(0, new SessionLeft("nobody"));
+        app.onEvent(0, leave("short"));
+        app.onEvent(0, leave("nobody"));
         assertEquals(GIGA / 2.0, rate("long"), 1e-3);
         assertEquals(Set.of(), app.orders());
         assertTrue(app.nextDeadlineNs().isEmpty());
@@ -98,16 +106,16 @@ class LambdaAppTest {
     @Test
     void aDeadlineIsALeastRateThatIsRefusedIfItCannotBeKept() {
         // 12.5 MB in 0.5 s: 200 Mb/s, with 400 others there.
-        app.onEvent(0, inTime("soon", 0, 4, 12_500_000, 500));
+        app.onEvent(0, put(inTime("soon", 0, 4, 12_500_000, 500)));
         for (int k = 0; k < 400; k++) {
-            app.onEvent(0, demand("s" + k, 1, 5, 0));
+            app.onEvent(0, put(demand("s" + k, 1, 5, 0)));
         }
         assertEquals(0.2 * GIGA, rate("soon"), 1e-3);
         assertEquals(0.3 * GIGA / 400, rate("s7"), 1e-3);
         Demand tooMuch = inTime("more", 2, 5, 25_000_000, 500);
         assertEquals("the deadline requires 400000000 b/s; link 'b to c' has 300000000 b/s unreserved",
                 LambdaApp.lacking(app.view(), tooMuch).orElseThrow());
-        app.onEvent(0, tooMuch);
+        app.onEvent(0, put(tooMuch));
         assertEquals(1, app.view().refused());
         // More than any number of b/s, which is not said to be more than the rate that nobody said.
         Demand most = inTime("most", 2, 5, Demand.MAX_BYTES, 1);
@@ -120,10 +128,10 @@ class LambdaAppTest {
     @Test
     void aLeaseEndsUnlessItIsAskedForAgain() {
         Demand leased = demand("short", 2, 5, 0).leased(2000);
-        app.onEvent(0, demand("long", 0, 4, 0));
-        app.onEvent(1 * SECOND, leased);
+        app.onEvent(0, put(demand("long", 0, 4, 0)));
+        app.onEvent(1 * SECOND, put(leased));
         assertEquals(OptionalLong.of(3 * SECOND), app.nextDeadlineNs());
-        app.onEvent(2 * SECOND, demand("short", 2, 5, 0).leased(2000));
+        app.onEvent(2 * SECOND, put(demand("short", 2, 5, 0).leased(2000)));
         assertEquals(OptionalLong.of(4 * SECOND), app.nextDeadlineNs());
         assertEquals(List.of(), app.onEvent(4 * SECOND - 1, new Event.DeadlineReached()));
         assertEquals(GIGA / 4.0, rate("long"));
@@ -132,29 +140,29 @@ class LambdaAppTest {
         assertEquals(GIGA / 2.0, rate("long"));
         assertTrue(app.nextDeadlineNs().isEmpty());
         // Who asks without a lease stays, and who has left has none any more.
-        app.onEvent(5 * SECOND, leased);
-        app.onEvent(5 * SECOND, demand("short", 2, 5, 0));
+        app.onEvent(5 * SECOND, put(leased));
+        app.onEvent(5 * SECOND, put(demand("short", 2, 5, 0)));
         assertTrue(app.nextDeadlineNs().isEmpty());
-        app.onEvent(5 * SECOND, leased);
-        app.onEvent(5 * SECOND, new SessionLeft("short"));
+        app.onEvent(5 * SECOND, put(leased));
+        app.onEvent(5 * SECOND, leave("short"));
         assertTrue(app.nextDeadlineNs().isEmpty());
         for (long ms : new long[] {0, 999, Demand.MAX_LEASE_MS + 1, Long.MAX_VALUE, Long.MIN_VALUE}) {
             assertThrows(IllegalArgumentException.class, () -> leased.leased(ms));
         }
         // One that cannot be there does not renew what is.
-        app.onEvent(6 * SECOND, leased);
-        app.onEvent(7 * SECOND, inTime("short", 2, 5, Demand.MAX_BYTES, 1).leased(2000));
+        app.onEvent(6 * SECOND, put(leased));
+        app.onEvent(7 * SECOND, put(inTime("short", 2, 5, Demand.MAX_BYTES, 1).leased(2000)));
         assertEquals(OptionalLong.of(8 * SECOND), app.nextDeadlineNs());
     }
 
     @Test
     void whatAnEndedLeaseHadOfAStarIsFreeAtOnce() {
         LambdaApp slotted = new LambdaApp(star(3, 16, 1_000_000), List.of());
-        slotted.onEvent(0, demand("one", 0, 1, 0).leased(1000));
+        slotted.onEvent(0, put(demand("one", 0, 1, 0).leased(1000)));
         slotted.onEvent(0, new Event.DeadlineReached());
         assertEquals(OptionalLong.of(SECOND), slotted.nextDeadlineNs());
         List<Command> told = slotted.onEvent(SECOND, new Event.DeadlineReached());
-        assertTrue(told.get(0) instanceof SessionExpired);
+        assertEquals("session_expired", ((Command.Notice) told.get(0)).event());
         assertArrayEquals(new int[3][3], ((SlotsReserved) ((Command.ToApp) told.get(1)).order()).slots());
     }
 
@@ -164,7 +172,7 @@ class LambdaAppTest {
         LambdaApp lonely = new LambdaApp(apart, List.of());
         assertEquals("no path of lambdas from 'a0' to 'c0'", LambdaApp.lacking(lonely.view(), demand("x", 0, 2, 0)).orElseThrow());
         for (int k = 0; k <= LambdaApp.MAX_SESSIONS; k++) {
-            lonely.onEvent(0, demand("s" + k, 0, 1, 0));
+            lonely.onEvent(0, put(demand("s" + k, 0, 1, 0)));
         }
         assertEquals(LambdaApp.MAX_SESSIONS, lonely.view().grants().demands().size());
         assertTrue(LambdaApp.lacking(lonely.view(), demand("x", 0, 1, 0)).orElseThrow().startsWith("too many sessions; expected at most 4096"));
@@ -204,16 +212,16 @@ class LambdaAppTest {
     void aStarIsToldOnceOfAllThatHappensAtOneTime() {
         LambdaApp slotted = new LambdaApp(star(3, 16, 1_000_000), List.of());
         assertEquals(Set.of("star"), slotted.orders());
-        assertEquals(List.of(), slotted.onEvent(5, demand("one", 0, 1, 0)));
-        assertEquals(List.of(), slotted.onEvent(5, demand("two", 0, 2, 0)));
+        assertEquals(List.of(), slotted.onEvent(5, put(demand("one", 0, 1, 0))));
+        assertEquals(List.of(), slotted.onEvent(5, put(demand("two", 0, 2, 0))));
         assertEquals(OptionalLong.of(5), slotted.nextDeadlineNs());
         List<Command> told = slotted.onEvent(5, new Event.DeadlineReached());
         assertArrayEquals(new int[][] {{0, 8, 8}, {0, 0, 0}, {0, 0, 0}}, ((SlotsReserved) ((Command.ToApp) told.get(0)).order()).slots());
         assertTrue(slotted.nextDeadlineNs().isEmpty());
-        slotted.onEvent(6, demand("one", 0, 1, 8_000_000));
+        slotted.onEvent(6, put(demand("one", 0, 1, 8_000_000)));
         assertEquals(List.of(), slotted.onEvent(6, new Event.DeadlineReached()));
-        slotted.onEvent(7, new SessionLeft("two"));
-        slotted.onEvent(7, new SessionLeft("one"));
+        slotted.onEvent(7, leave("two"));
+        slotted.onEvent(7, leave("one"));
         told = slotted.onEvent(7, new Event.DeadlineReached());
         assertArrayEquals(new int[3][3], ((SlotsReserved) ((Command.ToApp) told.get(0)).order()).slots());
     }
@@ -225,7 +233,7 @@ class LambdaAppTest {
                 demand("d", 0, 3, 3_000_000)));
         Grants grants = slotted.view().grants();
         assertEquals(List.of(5, 5, 6), List.of(grants.slots().orElseThrow()[0][1], grants.slots().orElseThrow()[0][2], grants.slots().orElseThrow()[0][3]));
-        slotted.onEvent(0, demand("d", 0, 3, 2_500_000));
+        slotted.onEvent(0, put(demand("d", 0, 3, 2_500_000)));
         grants = slotted.view().grants();
         double[] pairs = new double[4];
         for (int place = 0; place < 4; place++) {
@@ -242,10 +250,10 @@ class LambdaAppTest {
     void aDeadlineHasWholeSlots() {
         LambdaApp slotted = new LambdaApp(star(3, 16, 1_000_000), List.of());
         // 5.1 slots each of 16, which is 6, beside others that would have the rest.
-        slotted.onEvent(0, inTime("a", 0, 1, 637_500, 1000));
-        slotted.onEvent(0, inTime("b", 0, 2, 637_500, 1000));
+        slotted.onEvent(0, put(inTime("a", 0, 1, 637_500, 1000)));
+        slotted.onEvent(0, put(inTime("b", 0, 2, 637_500, 1000)));
         for (int k = 0; k < 50; k++) {
-            slotted.onEvent(0, demand("s" + k, 0, 1 + k % 2, 0));
+            slotted.onEvent(0, put(demand("s" + k, 0, 1 + k % 2, 0)));
         }
         Grants grants = slotted.view().grants();
         assertTrue(grants.grantedBps(0) >= 5_100_000 && grants.grantedBps(1) >= 5_100_000);
@@ -269,8 +277,8 @@ class LambdaAppTest {
             for (int k = 0; k < 24; k++) {
                 int source = random.nextInt(4);
                 int sink = (source + 1 + random.nextInt(3)) % 4;
-                slotted.onEvent(0, random.nextInt(2) == 0 ? demand("s" + k, source, sink, random.nextInt(2) * (1L + random.nextInt(16_000_000)))
-                        : inTime("s" + k, source, sink, random.nextInt(3) == 0 ? 1 : 1 + random.nextInt(700_000), 1000));
+                slotted.onEvent(0, put(random.nextInt(2) == 0 ? demand("s" + k, source, sink, random.nextInt(2) * (1L + random.nextInt(16_000_000)))
+                        : inTime("s" + k, source, sink, random.nextInt(3) == 0 ? 1 : 1 + random.nextInt(700_000), 1000)));
             }
             Grants grants = slotted.view().grants();
             double[][] pairs = new double[4][4];
@@ -310,7 +318,7 @@ class LambdaAppTest {
             LambdaApp slotted = new LambdaApp(star(8, 128, 1_000_000), List.of());
             for (int k = 1 + random.nextInt(40); k > 0; k--) {
                 int source = random.nextInt(8);
-                slotted.onEvent(0, demand("s" + k, source, (source + 1 + random.nextInt(7)) % 8, random.nextInt(2) * (1L + random.nextInt(128_000_000))));
+                slotted.onEvent(0, put(demand("s" + k, source, (source + 1 + random.nextInt(7)) % 8, random.nextInt(2) * (1L + random.nextInt(128_000_000)))));
             }
             Grants grants = slotted.view().grants();
             assertEquals(Optional.empty(), grants.refuted());

@@ -15,11 +15,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
-import org.slotwise.control.LightTold;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.TableMirror;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.control.topology.TimestampUnit;
 import org.slotwise.systems.ops.model.Meshes;
 import org.slotwise.systems.ops.model.OpsNetwork;
@@ -75,6 +75,18 @@ class LabelAppTest {
         for (int port : ports) {
             deliver(new Event.PortChanged(device, port, up));
         }
+    }
+
+    private static Event.Order light(DeviceId device, int port, boolean up) {
+        return Event.Call.of((LabelApp ops) -> ops.reportPort(new SwitchPort(device, port), up));
+    }
+
+    private static Event.Order target(DeviceId device, int port, double target) {
+        return Event.Call.of((LabelApp ops) -> ops.setTarget(new SwitchPort(device, port), target));
+    }
+
+    private static Event.Order weight(int trafficClass, double weight) {
+        return Event.Call.of((LabelApp ops) -> ops.setWeight(trafficClass, weight));
     }
 
     private void endTurn() {
@@ -176,8 +188,8 @@ class LabelAppTest {
                 "4002 DELETE label_route[dst_edge=1] -> to_fibres{first=2, fourth=255, second=255, third=255}",
                 "4003 DELETE label_route[dst_edge=1] -> to_fibres{first=0, fourth=255, second=1, third=255}"), written());
         assertEquals(Set.of(0, 2), app.view().nodes().get(Meshes.switchDevice(0)).routes().keySet());
-        deliver(new LightTold(Meshes.edgeDevice(1), 256, true));
-        deliver(new LightTold(Meshes.edgeDevice(1), 257, true));
+        deliver(light(Meshes.edgeDevice(1), 256, true));
+        deliver(light(Meshes.edgeDevice(1), 257, true));
         endTurn();
         assertEquals(Set.of(0L, 1L, 2L), routes(0).keySet());
     }
@@ -218,12 +230,12 @@ class LabelAppTest {
     void aTargetIsWrittenAtOnceAndOfOutputsThatThereAreOnly() {
         start(Meshes.triangle());
         written();
-        deliver(new TargetChosen(Meshes.switchDevice(1), 258, 0.5));
+        deliver(target(Meshes.switchDevice(1), 258, 0.5));
         assertEquals(List.of("4002 MODIFY agent[port=258] -> set_target{throughput=1000000000}"), written());
-        deliver(new TargetChosen(Meshes.switchDevice(1), 258, 0.5));
-        deliver(new TargetChosen(Meshes.switchDevice(1), 259, 0.5));
-        deliver(new TargetChosen(Meshes.switchDevice(7), 256, 0.5));
-        deliver(new TargetChosen(Meshes.edgeDevice(1), 256, 0.5));
+        deliver(target(Meshes.switchDevice(1), 258, 0.5));
+        deliver(target(Meshes.switchDevice(1), 259, 0.5));
+        deliver(target(Meshes.switchDevice(7), 256, 0.5));
+        deliver(target(Meshes.edgeDevice(1), 256, 0.5));
         assertEquals(List.of(), written());
         assertEquals(Map.of(256, 1.0, 258, 0.5, 260, 1.0), app.view().nodes().get(Meshes.switchDevice(1)).targets());
     }
@@ -232,7 +244,7 @@ class LabelAppTest {
     void theSmallestTargetIsNotToldAsNone() {
         start(Meshes.triangle());
         written();
-        deliver(new TargetChosen(Meshes.switchDevice(1), 258, Double.MIN_VALUE));
+        deliver(target(Meshes.switchDevice(1), 258, Double.MIN_VALUE));
         assertEquals(List.of("4002 MODIFY agent[port=258] -> set_target{throughput=1}"), written());
     }
 
@@ -241,16 +253,16 @@ class LabelAppTest {
         start(Meshes.fair());
         written();
         assertEquals(Map.of(0, 2.0, 1, 3.0, 2, 0.5), app.view().weights());
-        deliver(new WeightChosen(1, 4));
+        deliver(weight(1, 4));
         String change = " MODIFY train_weight[class=1] -> set_weight{per_byte=16384}";
         assertEquals(List.of("5001" + change, "5002" + change, "5003" + change), written());
-        deliver(new WeightChosen(1, 4));
-        deliver(new WeightChosen(3, 4));
+        deliver(weight(1, 4));
+        deliver(weight(3, 4));
         assertEquals(List.of(), written());
         assertEquals(4.0, app.view().weights().get(1));
         start(Meshes.triangle());
         written();
-        deliver(new WeightChosen(0, 4));
+        deliver(weight(0, 4));
         assertEquals(List.of(), written());
         assertEquals(Map.of(), app.view().weights());
     }
@@ -285,7 +297,7 @@ class LabelAppTest {
         assertFalse(app.claims(new Event.PacketIn(Meshes.switchDevice(0), 256, new byte[60])));
         light(Meshes.switchDevice(0), false, 1, 300, 262);
         light(Meshes.edgeDevice(0), false, 1, 258);
-        deliver(new LightTold(DeviceId.of(9), 256, false));
+        deliver(light(DeviceId.of(9), 256, false));
         assertEquals(OptionalLong.empty(), app.nextDeadlineNs());
     }
 }

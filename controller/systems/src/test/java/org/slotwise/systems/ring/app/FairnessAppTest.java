@@ -17,11 +17,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
-import org.slotwise.control.LightTold;
 import org.slotwise.control.tables.TableEntry;
 import org.slotwise.control.tables.TableMirror;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.systems.ring.model.RingNetwork;
 import org.slotwise.systems.ring.model.Rings;
 import org.slotwise.systems.ring.model.Station;
@@ -163,7 +163,7 @@ class FairnessAppTest {
         light(1, WEST, true);
         endTurn();
         assertEquals(List.of(), written(), "one end is still dark");
-        deliver(new LightTold(Rings.device(0), EAST, true));
+        deliver(light(Rings.device(0), EAST, true));
         endTurn();
         assertEquals(Map.of(1L, "0 1", 2L, "0 2", 3L, "1 2", 4L, "1 1"), ways(0));
     }
@@ -182,7 +182,7 @@ class FairnessAppTest {
     @Test
     void whatWasRefusedIsReadAndWrittenAgain() {
         start(Rings.of(3));
-        List<Command> commands = app.onEvent(nowNs, new RingChoice.Weight(Rings.device(1), 7));
+        List<Command> commands = app.onEvent(nowNs, weight(Rings.device(1), 7));
         Command.Write write = (Command.Write) commands.get(0);
         commands = app.onEvent(nowNs, new Event.WriteFailed(write.device(), write.batch()));
         assertEquals(Rings.device(1), ((Command.ReadTables) commands.get(0)).device());
@@ -194,20 +194,32 @@ class FairnessAppTest {
 
     // ---- choices ----
 
+    private static Event.Order light(DeviceId device, int port, boolean up) {
+        return Event.Call.of((FairnessApp ring) -> ring.reportPort(new SwitchPort(device, port), up));
+    }
+
+    private static Event.Order weight(DeviceId device, int weight) {
+        return Event.Call.of((FairnessApp ring) -> ring.setWeight(device, weight));
+    }
+
+    private static Event.Order classes(Station station, List<TrafficRule> rules) {
+        return Event.Call.of((FairnessApp ring) -> ring.setClasses(station, rules));
+    }
+
     @Test
     void weightClassesAndModeAreWrittenWhereTheyChange() {
         start(Rings.of(3));
-        deliver(new RingChoice.Weight(Rings.device(2), 9));
+        deliver(weight(Rings.device(2), 9));
         assertEquals(1, written().size());
-        deliver(new RingChoice.Weight(Rings.device(2), 9));
+        deliver(weight(Rings.device(2), 9));
         assertEquals(List.of(), written());
-        deliver(new RingChoice.Mode(RingMode.CONTROLLER));
+        deliver(Event.Call.of((FairnessApp ring) -> ring.setMode(RingMode.CONTROLLER)));
         List<String> modes = written();
         assertEquals(6, modes.size());
         assertTrue(modes.stream().allMatch(update -> update.startsWith("MODIFY ringlet") && update.contains("mode=2")), modes.toString());
 
         Station station = ring.stations().get(0);
-        deliver(new RingChoice.Classes(station, List.of(new TrafficRule(1, 46, RingClass.RESERVED, 2_000_000),
+        deliver(classes(station, List.of(new TrafficRule(1, 46, RingClass.RESERVED, 2_000_000),
                 new TrafficRule(1, 10, RingClass.COMMITTED, 80_000_000), new TrafficRule(1, 0, RingClass.BEST_EFFORT, 8_000))));
         assertEquals(List.of("INSERT traffic_class[dscp=0&63]@10 -> set_class{traffic_class=0}",
                 "INSERT traffic_class[dscp=10&63]@10 -> set_class{traffic_class=2}",
@@ -215,12 +227,11 @@ class FairnessAppTest {
                 "MODIFY ingress_rate[index=4] -> meter rates{cburst=3000, cir=1000, pburst=3000, pir=1000}",
                 "MODIFY ingress_rate[index=6] -> meter rates{cburst=100000, cir=10000000, pburst=2147483647, pir=1000000000000}",
                 "MODIFY ingress_rate[index=7] -> meter rates{cburst=3000, cir=250000, pburst=3000, pir=250000}"), written());
-        deliver(new RingChoice.Classes(station, List.of()));
+        deliver(classes(station, List.of()));
         assertEquals(6, written().size(), "and back");
         assertEquals(List.of(), app.view().stations().get(0).settings().rules());
-        deliver(new RingChoice.Weight(DeviceId.of(1), 9));
+        deliver(weight(DeviceId.of(1), 9));
         assertEquals(List.of(), written(), "a station of a network before this one");
-        assertThrows(IllegalArgumentException.class, () -> new RingChoice.Weight(Rings.device(0), 0));
     }
 
     // ---- fairness ----

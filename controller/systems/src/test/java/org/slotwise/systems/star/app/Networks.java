@@ -51,15 +51,13 @@ public final class Networks {
         for (int id = 0; id < edges; id++) {
             list.add(edge(id, 200_000_000));
         }
-        return new Network(new FramePlan(slots, SLOT_NS, 10_000), TimestampUnit.NS,
-                new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001)), list, 1, 1450);
+        return star(new FramePlan(slots, SLOT_NS, 10_000), List.of(new Core(CoreId.of(0), EdgeId.of(master), DeviceId.of(1001))), list);
     }
 
     /** The same network whose edges ask every so many frames. */
     public static Network askingEvery(int frames, Network network) {
         FramePlan plan = network.frame();
-        return new Network(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), plan.signaling(), frames),
-                network.timestampUnit(), network.core(), network.edges(), network.beaconHoldFrames(), network.mtu());
+        return network.toBuilder().frame(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), plan.signaling(), frames)).build();
     }
 
     /** The same network with XCP controllers on its VOQs, whose capacity is that of their slots. */
@@ -69,24 +67,18 @@ public final class Networks {
 
     /** The same network with XCP controllers on its VOQs. */
     public static Network withXcp(Network network, OptionalLong xcpBps) {
-        return new Network(network.frame(), network.timestampUnit(), network.core(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), true, xcpBps, false,
-                network.timestampToleranceNs());
+        return network.toBuilder().xcp(true, xcpBps).build();
     }
 
     /** The same network whose slaves join by invitation. */
     public static Network byInvitation(Network network) {
-        return new Network(network.frame(), network.timestampUnit(), network.cores(), network.edges(),
-                network.beaconHoldFrames(), network.mtu(), false, OptionalLong.empty(), true,
-                network.timestampToleranceNs());
+        return network.toBuilder().byInvitation(true).build();
     }
 
     /** The same network with signaling out of band. */
     public static Network outOfBand(Network network) {
         FramePlan plan = network.frame();
-        return new Network(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), Signaling.OUT_OF_BAND),
-                network.timestampUnit(), network.cores(), network.edges(), network.beaconHoldFrames(), network.mtu(),
-                network.xcp(), network.xcpBps(), network.byInvitation(), network.timestampToleranceNs());
+        return network.toBuilder().frame(new FramePlan(plan.slots(), plan.slotNs(), plan.guardNs(), Signaling.OUT_OF_BAND)).build();
     }
 
     /** The star whose master is edge 0 with this port of the core for each edge. */
@@ -96,8 +88,7 @@ public final class Networks {
             list.add(withFibres(edge(id, 200_000_000), List.of(new Fibre(CoreId.of(0), WireConstants.PORT_OPTICAL_BASE,
                     200_000_000, 10_000, OptionalInt.of(ports[id])))));
         }
-        return new Network(new FramePlan(slots, SLOT_NS, 10_000), TimestampUnit.NS,
-                new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001)), list, 1, 1450);
+        return star(new FramePlan(slots, SLOT_NS, 10_000), List.of(new Core(CoreId.of(0), EdgeId.of(0), DeviceId.of(1001))), list);
     }
 
     /** Overlaid stars of the same kind: each edge has a fibre to each core, and edge k is core k's master. */
@@ -114,12 +105,12 @@ public final class Networks {
             }
             list.add(withFibres(edge(id, 200_000_000), fibres));
         }
-        return overlaid(new FramePlan(slots, SLOT_NS, 10_000), coreList, list);
+        return star(new FramePlan(slots, SLOT_NS, 10_000), coreList, list);
     }
 
     /** Stars of these cores and edges. */
-    public static Network overlaid(FramePlan frame, List<Core> cores, List<Edge> edges) {
-        return new Network(frame, TimestampUnit.NS, cores, edges, 1, 1450, false, OptionalLong.empty(), false, 0);
+    public static Network star(FramePlan frame, List<Core> cores, List<Edge> edges) {
+        return new Network.Builder(frame, TimestampUnit.NS, cores, edges, 1, 1450).build();
     }
 
     /** The same edge with other fibres. */

@@ -50,7 +50,7 @@ class OutOfBandTest {
 
     private static Network network(int slots, Network star) {
         FramePlan plan = new FramePlan(slots, Networks.SLOT_NS, 10_000, Signaling.OUT_OF_BAND);
-        return new Network(plan, star.timestampUnit(), star.core(), star.edges(), 1, star.mtu());
+        return star.toBuilder().frame(plan).build();
     }
 
     private static byte[] beacon(int version, int core, int from, int to, long frame) {

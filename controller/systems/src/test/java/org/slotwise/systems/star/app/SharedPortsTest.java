@@ -112,7 +112,7 @@ class SharedPortsTest {
     @Test
     void loadOfAPortCountsForAllItsEdges() {
         // Edges 2 and 3 share port 2 of core 1, and have one each of core 0.
-        Network network = Networks.overlaid(new FramePlan(20, Networks.SLOT_NS, 10_000), List.of(core(0), core(1)),
+        Network network = Networks.star(new FramePlan(20, Networks.SLOT_NS, 10_000), List.of(core(0), core(1)),
                 IntStream.range(0, 4).mapToObj(this::edgeOfTwoStars).collect(Collectors.toList()));
         TwinModel twins = new TwinModel(network, Networks.scheduler(Kinds.FAIR));
         twins.start();

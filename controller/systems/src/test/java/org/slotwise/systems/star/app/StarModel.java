@@ -34,7 +34,7 @@ final class StarModel {
     final List<String> deviceWriteOrder = new ArrayList<>();
     final List<Command.PacketOut> packetOuts = new ArrayList<>();
     final List<ScheduleInForce> inForce = new ArrayList<>();
-    final List<SchedulerFailed> failures = new ArrayList<>();
+    final List<Command.Notice> failures = new ArrayList<>();
     final Deque<Command.Write> heldWrites = new ArrayDeque<>();
     final long[][] backlog;
     final long[][] arrived;
@@ -110,10 +110,10 @@ final class StarModel {
                 packetOut((Command.PacketOut) command);
             } else if (command instanceof Command.ReadTables) {
                 ready(((Command.ReadTables) command).device());
-            } else if (command instanceof SchedulerFailed) {
-                failures.add((SchedulerFailed) command);
-            } else {
+            } else if (command instanceof ScheduleInForce) {
                 inForce.add((ScheduleInForce) command);
+            } else {
+                failures.add((Command.Notice) command);
             }
         }
     }

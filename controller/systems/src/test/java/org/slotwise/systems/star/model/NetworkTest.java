@@ -116,7 +116,7 @@ class NetworkTest {
         Network star = Networks.askingEvery(4, Networks.star(4, 20));
         assertEquals(everyFrame, message(() -> Networks.byInvitation(star)));
         Network twins = Networks.overlaid(4, 20, 2);
-        assertEquals(everyFrame, message(() -> Networks.overlaid(star.frame(), twins.cores(), twins.edges())));
+        assertEquals(everyFrame, message(() -> Networks.star(star.frame(), twins.cores(), twins.edges())));
     }
 
     private static FramePlan rare(int interval, Signaling signaling) {
@@ -132,7 +132,7 @@ class NetworkTest {
                     ? List.of(Networks.fibre(0, 200_000_000))
                     : List.of(Networks.fibre(0, 200_000_000), Networks.fibre(2, 400_000_000))));
         }
-        Network network = Networks.overlaid(FRAME, cores, edges);
+        Network network = Networks.star(FRAME, cores, edges);
         Network second = network.stars().get(1);
         assertEquals(2, network.stars().size());
         assertEquals(3, second.edges().size());
@@ -160,20 +160,20 @@ class NetworkTest {
         Edge both = Networks.withFibres(Networks.edge(1, 1), List.of(Networks.fibre(0, 1L << 30), Networks.fibre(1, 1L << 30)));
         Edge first = Networks.edge(0, 1L << 30);
         assertEquals("cores[1].master: edge 0 has no fibre to core 1",
-                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 0)), List.of(first, both))));
+                message(() -> Networks.star(FRAME, List.of(core(0, 1), core(1, 0)), List.of(first, both))));
         assertEquals("cores[1].master: duplicate 1",
-                message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 1)), List.of(first, both))));
+                message(() -> Networks.star(FRAME, List.of(core(0, 1), core(1, 1)), List.of(first, both))));
         assertEquals("edges: expected at least 2 edges with a fibre to core 1, got 1",
-                message(() -> Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), List.of(first, both))));
+                message(() -> Networks.star(FRAME, List.of(core(0, 0), core(1, 1)), List.of(first, both))));
         assertEquals("cores[0].id: expected 0 .. 7, got 8",
-                message(() -> Networks.overlaid(FRAME, List.of(core(8, 0)), List.of(first, both))));
-        assertEquals("edges[0].fibres: expected 1 .. 2, got 0", message(() -> Networks.overlaid(FRAME,
+                message(() -> Networks.star(FRAME, List.of(core(8, 0)), List.of(first, both))));
+        assertEquals("edges[0].fibres: expected 1 .. 2, got 0", message(() -> Networks.star(FRAME,
                 List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first, List.of()), both))));
-        assertEquals("edges[0].fibres[1].core: duplicate 0", message(() -> Networks.overlaid(FRAME,
+        assertEquals("edges[0].fibres[1].core: duplicate 0", message(() -> Networks.star(FRAME,
                 List.of(core(0, 0), core(1, 1)), List.of(Networks.withFibres(first,
                         List.of(Networks.fibre(0, 1L << 30), Networks.fibre(0, 1L << 30))), both))));
         Edge fifth = Networks.withFibres(Networks.edge(5, 1), both.fibres());
-        assertEquals("edges: missing edge 0; expected edges numbered from 0 without gaps with several cores", message(() -> Networks.overlaid(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
+        assertEquals("edges: missing edge 0; expected edges numbered from 0 without gaps with several cores", message(() -> Networks.star(FRAME, List.of(core(0, 1), core(1, 5)), List.of(both, fifth))));
         assertEquals("cores: expected at most 1023 queues per edge (cores x edges), got 1040",
                 message(() -> Networks.overlaid(130, 200, 8)));
     }
@@ -204,7 +204,7 @@ class NetworkTest {
             edges.add(Networks.withFibres(Networks.edge(id, 1), List.of(Networks.fibre(0, 200_000_000), new Fibre(CoreId.of(1),
                     257, 200_000_000, 10_000, id == 3 ? OptionalInt.of(2) : OptionalInt.empty()))));
         }
-        Network network = Networks.overlaid(FRAME, List.of(core(0, 0), core(1, 1)), edges);
+        Network network = Networks.star(FRAME, List.of(core(0, 0), core(1, 1)), edges);
         assertFalse(network.stars().get(0).corePorts().areShared());
         assertEquals(2, network.stars().get(1).corePorts().portOf(3));
         assertThrows(IllegalStateException.class, network::corePorts);
@@ -243,7 +243,7 @@ class NetworkTest {
     }
 
     private static Network network(FramePlan frame, List<Edge> edges) {
-        return new Network(frame, TimestampUnit.NS, CORE, edges, 1, 1450);
+        return new Network.Builder(frame, TimestampUnit.NS, List.of(CORE), edges, 1, 1450).build();
     }
 
     private static String message(Runnable invalid) {

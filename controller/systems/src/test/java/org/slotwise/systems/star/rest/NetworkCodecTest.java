@@ -95,8 +95,9 @@ class NetworkCodecTest {
                 "network-invalid-unknown-scheduler.json", "scheduler: unknown scheduler 'Fare'; expected one of fair, islip, pim, maximum-weight, solstice, rotation",
                 "network-invalid-unknown-membership.json",
                 "membership: expected static or invitation, got 'volunteers'",
-                "network-invalid-xcp-is-text.json", "xcp: expected true or false"));
-        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; expected one of star, routes, ring, ops, lambda");
+                "network-invalid-xcp-is-text.json", "xcp: expected true or false, got a value of type string"));
+        expected.put("network-invalid-unknown-application.json", "apps.wavelengths: unknown field; expected one of "
+                + String.join(", ", Systems.all().all().keySet()));
         expected.put("network-invalid-lambda-no-rate.json", "apps.lambda.nodes[0].up_bps: missing");
         expected.put("network-invalid-ring-mode.json", "apps.ring.mode: expected one of explicit, adaptive, controller, rpr-aggressive,"
                 + " rpr-conservative, got 'round-robin'");
@@ -180,6 +181,8 @@ class NetworkCodecTest {
         Network slotBased = NetworkCodec.decode("", read(SCHEMAS.resolve("examples/network-slot-based.json")));
         assertTrue(slotBased.outOfBand());
         assertEquals(1, slotBased.dataSlots());
+        // The master's fibre has 5 us.
+        assertEquals(1000, slotBased.coreLagNs());
     }
 
     @Test

@@ -108,7 +108,7 @@ class SwitchRulesTest {
     void coreTimingIsInTheTargetsUnit() {
         assertEquals(List.of("core_params[] -> set_core_params{guard=10000, slot=250000, time_per_byte_q16=2621440}"),
                 text(rules.fixedRules(star.core())));
-        Network bmv2 = new Network(star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450);
+        Network bmv2 = star.toBuilder().timestampUnit(TimestampUnit.US).build();
         assertEquals(List.of("core_params[] -> set_core_params{guard=10, slot=250, time_per_byte_q16=2621}"),
                 text(new SwitchRules(bmv2).fixedRules(star.core())));
     }
@@ -126,8 +126,7 @@ class SwitchRulesTest {
 
     @Test
     void edgesThatMakeTrainsAreToldWhereTheseWait() {
-        Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
-                OptionalLong.empty(), false, 0, OptionalLong.of(4400), List.of());
+        Network trains = star.toBuilder().trains(OptionalLong.of(4400), List.of()).build();
         List<String> fixed = text(new SwitchRules(trains).fixedRules(star.edges().get(1))).stream()
                 .filter(rule -> rule.contains("aggregat") || rule.contains("train")).collect(Collectors.toList());
         assertEquals(List.of(
@@ -139,8 +138,7 @@ class SwitchRulesTest {
     void classesHaveTrainsOfTheirOwnThatWaitInTheQueueOfTheirEdge() {
         List<TrafficClass> classes = List.of(new TrafficClass(2, OptionalInt.empty(), true, 0, TrafficClass.PLAIN_WEIGHT),
                 new TrafficClass(1, OptionalInt.of(46), false, 0, TrafficClass.PLAIN_WEIGHT));
-        Network trains = new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450, false,
-                OptionalLong.empty(), false, 0, OptionalLong.of(4400), classes);
+        Network trains = star.toBuilder().trains(OptionalLong.of(4400), classes).build();
         int queues = star.edges().size();
         List<TableEntry> rules = new SwitchRules(trains).fixedRules(star.edges().get(1));
         assertTrue(rules.stream().filter(rule -> rule.table().equals("traffic_class")).allMatch(SwitchRules::isFixed));
@@ -153,8 +151,7 @@ class SwitchRulesTest {
             assertTrue(fixed.contains(rule), rule + " of " + fixed);
         }
         assertEquals(2, fixed.stream().filter(rule -> rule.startsWith("traffic_class[") && rule.contains("set_class")).count(), fixed.toString());
-        assertThrows(InvalidNetworkException.class, () -> new Network(star.frame(), star.timestampUnit(), star.cores(), star.edges(), 1, 1450,
-                false, OptionalLong.empty(), false, 0, OptionalLong.empty(), classes));
+        assertThrows(InvalidNetworkException.class, () -> star.toBuilder().trains(OptionalLong.empty(), classes).build());
     }
 
     @Test
@@ -165,9 +162,7 @@ class SwitchRulesTest {
     }
 
     private String coreTiming(long toleranceNs) {
-        Network bmv2 = new Network(
-                star.frame(), TimestampUnit.US, star.core(), star.edges(), 1, 1450, false, OptionalLong.empty(),
-                false, toleranceNs);
+        Network bmv2 = star.toBuilder().timestampUnit(TimestampUnit.US).timestampToleranceNs(toleranceNs).build();
         return text(new SwitchRules(bmv2).fixedRules(star.core())).get(0);
     }
 

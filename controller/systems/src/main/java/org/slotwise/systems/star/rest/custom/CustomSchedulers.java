@@ -128,10 +128,7 @@ public final class CustomSchedulers implements Extension {
     }
 
     private SchedulerProvider process(String name, JsonFields fields, boolean waits) throws InvalidJsonException {
-        List<String> command = new ArrayList<>();
-        for (JsonNode argument : fields.array("command")) {
-            command.add(JsonFields.text(fields.place("command[" + command.size() + "]"), argument));
-        }
+        List<String> command = fields.list("command", JsonFields::text);
         if (command.isEmpty() || command.size() > MAX_ARGUMENTS) {
             throw new InvalidJsonException(fields.place("command"), "expected 1 .. " + MAX_ARGUMENTS + " strings, got " + command.size());
         }

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Network types: a class and a builder each."""
