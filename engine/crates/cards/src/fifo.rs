@@ -9,21 +9,11 @@ use std::collections::VecDeque;
 use slotwise_units::{Bytes, Duration, FineData, Instant, Rate};
 
 use crate::DropCause;
+use crate::admission::{Admission, Arrival};
 use crate::interval::IntervalTimers;
 use crate::linecard::QueueState;
 use crate::measure::AccessUse;
 use crate::ticks::IntervalQueue;
-
-/// Limit of the packets that wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// So many packets wait, the one on the link not counted.
-    Packets(u32),
-    /// So many bytes wait, those on the link not counted.
-    Bytes(Bytes),
-    /// The last bit of every packet leaves within this time.
-    Time(Duration),
-}
 
 /// Use of a queue since the last call, and its state. Bytes are those that its link counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,7 +65,7 @@ pub struct Fifo {
     /// Rate of the link.
     pub rate: Rate,
     delay: Duration,
-    limit: Limit,
+    admission: Admission,
     /// The longest packet that it takes.
     max_frame_bytes: usize,
     /// Bytes of each packet that the link's rate and the limit do not count.
@@ -94,12 +84,12 @@ pub struct Fifo {
 
 impl Fifo {
     /// The card before a link of this rate (over 0) and delay, which counts all but the first `uncounted_bytes` of a packet.
-    pub fn new(lane: usize, (rate, delay): (Rate, Duration), limit: Limit, uncounted_bytes: usize) -> Fifo {
+    pub fn new(lane: usize, (rate, delay): (Rate, Duration), admission: Admission, uncounted_bytes: usize) -> Fifo {
         Fifo {
             lane,
             rate,
             delay,
-            limit,
+            admission,
             max_frame_bytes: usize::MAX,
             uncounted_bytes,
             busy_until: Instant::ZERO,
@@ -162,12 +152,14 @@ impl Fifo {
         let start = self.busy_until.max(now);
         let busy = self.rate.time(bytes);
         let waits = start > now;
-        let is_full = match self.limit {
-            Limit::Packets(most) => waits && self.waiting.len() >= most as usize,
-            Limit::Bytes(most) => waits && self.waiting_bytes + bytes > most,
-            Limit::Time(most) => start + busy - now > most,
-        };
-        if is_full {
+        let is_admitted = self.admission.admits(&Arrival {
+            bytes,
+            waits,
+            leaves_in: start + busy - now,
+            waiting_packets: self.waiting.len(),
+            waiting_bytes: self.waiting_bytes,
+        });
+        if !is_admitted {
             self.refuse();
             return Err(DropCause::QueueFull);
         }
@@ -293,7 +285,7 @@ mod tests {
     const RATE: Rate = Rate::from_bps(8_000_000);
     const MS: Duration = Duration::from_ms(1);
 
-    fn fifo(delay: Duration, limit: Limit) -> Fifo {
+    fn fifo(delay: Duration, limit: Admission) -> Fifo {
         Fifo::new(0, (RATE, delay), limit, Ethernet::SIZE)
     }
 
@@ -309,7 +301,7 @@ mod tests {
 
     #[test]
     fn packets_wait_for_the_link_and_what_finds_no_room_is_dropped() {
-        let mut fifo = fifo(10 * MS, Limit::Packets(1));
+        let mut fifo = fifo(10 * MS, Admission::packets(1));
         assert_eq!(enqueue(&mut fifo, Duration::ZERO), Some(11 * MS));
         assert_eq!(enqueue(&mut fifo, Duration::ZERO), Some(12 * MS));
         assert_eq!(enqueue(&mut fifo, MS / 2), None);
@@ -331,7 +323,7 @@ mod tests {
 
     #[test]
     fn capacity_is_that_of_each_rate_as_long_as_it_held() {
-        let mut fifo = fifo(Duration::ZERO, Limit::Packets(100));
+        let mut fifo = fifo(Duration::ZERO, Admission::packets(100));
         while enqueue(&mut fifo, Duration::ZERO).is_some() {}
         fifo.change(at(3 * MS), Some(Rate::from_bps(RATE.bps() / 8)), None);
         let used = fifo.take_use(at(11 * MS));
@@ -344,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_byte_limit_counts_what_waits() {
-        let mut fifo = fifo(Duration::ZERO, Limit::Bytes(Bytes::new(2000)));
+        let mut fifo = fifo(Duration::ZERO, Admission::bytes(Bytes::new(2000)));
         let taken = (0..5).filter(|_| enqueue(&mut fifo, Duration::ZERO).is_some()).count();
         assert_eq!(taken, 3, "one on the link and two waiting");
     }
@@ -354,7 +346,7 @@ mod tests {
         let mut fifo = Fifo::new(
             0,
             (Rate::from_bps(1_000_000_000), Duration::from_us(1)),
-            Limit::Time(Duration::from_us(24)),
+            Admission::time(Duration::from_us(24)),
             0,
         );
         let arrival =
@@ -369,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_waits_can_be_lost_and_what_has_begun_cannot() {
-        let mut fifo = fifo(Duration::ZERO, Limit::Packets(9));
+        let mut fifo = fifo(Duration::ZERO, Admission::packets(9));
         for _ in 0..3 {
             enqueue(&mut fifo, Duration::ZERO);
         }
@@ -387,7 +379,11 @@ mod tests {
     #[test]
     fn what_came_was_sent_or_lost_or_waits() {
         let mut random = generator(7, Stream::Fault, 0);
-        for limit in [Limit::Packets(5), Limit::Bytes(Bytes::new(4000)), Limit::Time(7 * MS)] {
+        for limit in [
+            Admission::packets(5),
+            Admission::bytes(Bytes::new(4000)),
+            Admission::time(7 * MS),
+        ] {
             let mut fifo = fifo(Duration::ZERO, limit).up_to(Ethernet::SIZE + 1400);
             let (mut now, mut arrived, mut dropped, mut sent, mut sent_bytes) = (Instant::ZERO, 0, 0, 0, Bytes::ZERO);
             let mut seen = BTreeSet::new();
@@ -440,7 +436,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_refused() {
-        let mut fifo = fifo(Duration::ZERO, Limit::Packets(1)).up_to(1000);
+        let mut fifo = fifo(Duration::ZERO, Admission::packets(1)).up_to(1000);
         assert_eq!(fifo.enqueue(Instant::ZERO, 1001), Err(DropCause::TooLong));
         assert!(fifo.enqueue(Instant::ZERO, 1000).is_ok());
         assert_eq!(fifo.total().dropped_packets, 1);
@@ -448,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_change_of_rate_counts_for_what_waits() {
-        let mut fifo = fifo(10 * MS, Limit::Packets(9));
+        let mut fifo = fifo(10 * MS, Admission::packets(9));
         let arrivals: Vec<_> = (0..3).map(|_| enqueue(&mut fifo, Duration::ZERO)).collect();
         assert_eq!(arrivals, [11, 12, 13].map(|ms| Some(ms * MS)));
         assert_eq!(

@@ -3,6 +3,7 @@
 //!
 //! Pure: time is passed in, effects are returned. Nothing here knows a network, a scenario or P4.
 
+pub mod admission;
 pub mod aggregation;
 pub mod alone;
 mod assembly;

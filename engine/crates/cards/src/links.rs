@@ -6,9 +6,10 @@
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::Ethernet;
 
+use crate::admission::Admission;
 use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
-use crate::fifo::{Departure, Fifo, FifoUse, Limit};
+use crate::fifo::{Departure, Fifo, FifoUse};
 use crate::measure::AccessUse;
 use crate::message::ToCard;
 use crate::packet::{Flying, Origin, Packet};
@@ -178,7 +179,7 @@ impl Alone<Links> {
     /// The queue before one port of a router, which is also its number: a link of a rate (over 0) and delay, a queue of so many
     /// bytes, all in IP bytes. Both interval timers tick now.
     pub fn before_link(port: Port, (rate, delay): (Rate, Duration), buffer: Bytes, now: Instant) -> Alone<Links> {
-        let limit = Limit::Bytes(buffer);
+        let limit = Admission::bytes(buffer);
         let mut queue = Fifo::new(0, (rate, delay), limit, Ethernet::SIZE);
         queue.start_timers(now);
         let mut links = Links::default();
@@ -205,7 +206,7 @@ mod tests {
         Fifo::new(
             9,
             (Rate::from_bps(8_000_000), Duration::from_us(5)),
-            Limit::Packets(2),
+            Admission::packets(2),
             0,
         )
     }

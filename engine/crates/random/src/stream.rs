@@ -35,6 +35,8 @@ pub enum Stream {
     Gtp = 13,
     /// Losses of a link between routers.
     RoutedLoss = 14,
+    /// Admission of packets to a queue.
+    Admission = 15,
 }
 
 /// Event that happens with a probability each time.

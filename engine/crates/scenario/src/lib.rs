@@ -63,8 +63,7 @@ pub use phases::Phase;
 pub use problem::{Problem, ScenarioError};
 pub use ring::{Ingress, RING_OVERHEAD, Ring, RingTiming, Station, StationClass};
 pub use routed::{
-    Buffer, Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source,
-    Tcp,
+    Changed, FlowGroup, GtpFlow, GtpHost, HostGroup, Metric, Party, Routed, RoutedChange, RoutedLink, Source, Tcp,
 };
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use schema::schema;

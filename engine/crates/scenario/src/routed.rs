@@ -2,6 +2,7 @@
 //! IP routers: links of any shape, also to edges of a star; groups of hosts, of routers and of stations of a ring, flows, and what
 //! happens to the links.
 
+mod buffer;
 mod changes;
 mod check;
 mod flows;
@@ -11,14 +12,14 @@ mod tcp;
 
 use std::ops::{Range, RangeInclusive};
 
-use slotwise_units::{Bytes, Duration, Rate};
+use slotwise_cards::admission::Setting;
+use slotwise_units::{Duration, Rate};
 
 use crate::address::{Device, Endpoint, HostId};
-use crate::doc::Doc;
 use crate::model::Scenario;
 use crate::parse::{DELAY_NS, RATE_BPS};
-use crate::reader::{Fields, Reader};
-use crate::section::{Schema, Section as _, Shape, defined, integer, name, number, section};
+use crate::section::{defined, integer, name, number, section};
+use buffer::BufferShape;
 pub use changes::{Changed, RoutedChange};
 pub(crate) use changes::{HostsChange, RouterLinkChange, SpanChange};
 pub(crate) use check::cross_check;
@@ -30,8 +31,6 @@ use parse::{At, Ends};
 pub(crate) use parse::{FLOWS, HOST_GROUPS, LINKS, PACKET_BYTES, ROUTERS, SAMPLE_MS, parse};
 pub use tcp::Tcp;
 
-const BUFFER_PACKETS: RangeInclusive<u64> = 1..=10_000_000;
-const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 40;
 const GROUP_HOSTS: RangeInclusive<u64> = 1..=10_000;
 
 /// Key of the groups of hosts beside what else a mix says of hosts.
@@ -99,61 +98,11 @@ section! {
         pub delay: Duration = "delay_ns" required, integer(DELAY_NS);
         /// Probability of losing a packet at the end of the link, after its transmission. Default: 0.
         pub loss: f64 = "loss" or(0.0), number(0.0..=1.0);
-        /// Queue in front of the link.
-        pub buffer: Buffer = "buffer" required, BufferShape;
+        /// Queue in front of the link, by its rule of admission. The packet in transmission does not count.
+        pub buffer: Setting = "buffer" required, BufferShape;
         /// XCP capacity of the router's output in bit/s; edges have XCP only in front of their fibres. Default: no XCP
         /// at this output.
         pub xcp: Option<Rate> = "xcp_capacity_bps" optional, integer(RATE_BPS);
-    }
-}
-
-/// What may wait for an output, the packet being sent not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Buffer {
-    /// Packets of any size.
-    Packets(u32),
-    /// IP bytes.
-    Bytes(Bytes),
-}
-
-section! {
-    /// Capacity of the queue in front of the link in packets or IP bytes, excluding the packet in transmission.
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) struct BufferKeys {
-        /// Packets of any size.
-        packets: Option<u32> = "packets" optional, integer(BUFFER_PACKETS);
-        /// IP bytes.
-        bytes: Option<Bytes> = "bytes" optional, integer(BUFFER_BYTES);
-    }
-    rules r#"{"minProperties": 1, "maxProperties": 1}"#
-}
-
-/// Buffer under a key.
-pub(crate) struct BufferShape;
-
-impl Shape for BufferShape {
-    type Value = Buffer;
-
-    fn required(&self, r: &mut Reader, fields: &Fields, key: &str) -> Buffer {
-        let Some(value) = r.required(fields, key) else {
-            return Buffer::Packets(1);
-        };
-        let keys = BufferKeys::of(r, value, fields.pointer(key), ());
-        match (keys.packets, keys.bytes) {
-            (Some(packets), None) => Buffer::Packets(packets),
-            (None, Some(bytes)) => Buffer::Bytes(bytes),
-            _ => {
-                let reason = "none or two of 'packets' and 'bytes'";
-                r.report(fields.pointer(key), reason, "exactly one of them");
-                Buffer::Packets(1)
-            }
-        }
-    }
-}
-
-impl Schema for BufferShape {
-    fn schema(&self) -> Doc {
-        BufferKeys::described()
     }
 }
 
@@ -173,8 +122,9 @@ section! {
         pub up_delay: Duration = "up_delay_ns" required, integer(DELAY_NS);
         /// Propagation delay in ns from the router, station or edge to the host.
         pub down_delay: Duration = "down_delay_ns" required, integer(DELAY_NS);
-        /// Queue in front of each direction of the access link.
-        pub buffer: Buffer = "buffer" required, BufferShape;
+        /// Queue in front of each direction of the access link, by its rule of admission. The packet in transmission
+        /// does not count.
+        pub buffer: Setting = "buffer" required, BufferShape;
         /// Rate allocation of the Group Transport Protocol (GTP) at a host's access link, in each direction separately
         /// (docs/lambda.md).
         pub gtp: GtpHost = "gtp" read_optional(gtp::host(r, fields, rate)), defined("host_gtp");

@@ -10,11 +10,11 @@ use slotwise_wire::{
 
 use super::output::Output;
 use super::*;
+use crate::admission::Admission;
 use crate::aggregation::{Aggregation, BurstTimer, Intervals};
 use crate::burst::Burst;
 use crate::card::Broken;
 use crate::drawn_delay::{DelayProcess, DrawnDelay};
-use crate::fifo::Limit;
 use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
 use crate::packet::Frame;
@@ -55,7 +55,12 @@ fn bare() -> EdgeCard {
 /// A queue of 1500 bytes before the output.
 fn with_queue(to_edge: bool) -> EdgeCard {
     let mut card = bare();
-    let queue = Fifo::new(7, (Rate::from_bps(8_000_000), DELAY), Limit::Bytes(Bytes::new(1500)), 0);
+    let queue = Fifo::new(
+        7,
+        (Rate::from_bps(8_000_000), DELAY),
+        Admission::bytes(Bytes::new(1500)),
+        0,
+    );
     card.add_queue(PORT, queue, wavelength(to_edge));
     card
 }

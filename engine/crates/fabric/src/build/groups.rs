@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use slotwise_p4::Port;
-use slotwise_scenario::{Buffer, Changed, Device, Party, Scenario};
+use slotwise_random::{Stream, generator};
+use slotwise_scenario::{Changed, Device, Party, Scenario};
 use slotwise_units::{Duration, Rate};
 use slotwise_wire::Ethernet;
 
@@ -14,9 +15,16 @@ use crate::net::Net;
 use crate::net::lane::LaneEnd;
 use crate::net::node::{Before, NodePort};
 use crate::net::span::Span;
-use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::admission::Setting;
+use slotwise_cards::fifo::Fifo;
 
 impl Build {
+    /// Returns the queue before a link whose rate and queue count IP bytes, as the thesis's.
+    pub(crate) fn ip_fifo(&self, lane: usize, link: (Rate, Duration), buffer: Setting) -> Fifo {
+        let random = generator(self.seed(), Stream::Admission, lane as u64);
+        Fifo::new(lane, link, buffer.admission(random), Ethernet::SIZE)
+    }
+
     /// Hosts of groups, at ports of their nodes from the first one on that is free.
     pub(crate) fn add_groups(&mut self, scenario: &Scenario, first_port: impl Fn(Device) -> Port) {
         let mut next_port: BTreeMap<Device, Port> = BTreeMap::new();
@@ -26,11 +34,10 @@ impl Build {
                 let next_port = next_port.entry(device).or_insert_with(|| first_port(device));
                 let port = *next_port;
                 *next_port += 1;
-                let limit = limit_of(group.buffer);
                 let up = self.add_lane(LaneEnd::Port { device, port });
-                let up = ip_fifo(up, (group.rate, group.up_delay), limit);
+                let up = self.ip_fifo(up, (group.rate, group.up_delay), group.buffer);
                 let down = self.add_lane(LaneEnd::Host(host));
-                let down = ip_fifo(down, (group.rate, group.down_delay), limit);
+                let down = self.ip_fifo(down, (group.rate, group.down_delay), group.buffer);
                 self.add_link(down, device, port);
                 self.add_host(Host {
                     id: None,
@@ -98,17 +105,4 @@ pub(crate) fn changes_of_groups(
         }
     }
     changes
-}
-
-/// A card before a link whose rate and buffer count IP bytes, as the thesis's.
-pub(crate) fn ip_fifo(lane: usize, link: (Rate, Duration), limit: Limit) -> Fifo {
-    Fifo::new(lane, link, limit, Ethernet::SIZE)
-}
-
-/// The limit that a scenario's buffer is for a card.
-pub(crate) fn limit_of(buffer: Buffer) -> Limit {
-    match buffer {
-        Buffer::Packets(most) => Limit::Packets(most),
-        Buffer::Bytes(most) => Limit::Bytes(most),
-    }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use slotwise_cards::admission::Amount;
 use slotwise_units::Bytes;
 use slotwise_wire::{PORT_OPTICAL_BASE, limits};
 
-use super::{Buffer, Changed, FlowGroup, Party, RoutedChange, RoutedLink, Source};
+use super::{Changed, FlowGroup, Party, RoutedChange, RoutedLink, Source};
 use crate::address::{Device, Endpoint, HostId};
 use crate::check::at_most_flows;
 use crate::model::Scenario;
@@ -134,16 +135,23 @@ fn buffers(scenario: &Scenario, r: &mut Reader) {
     let routed = &scenario.routed;
     let packet_bytes = u64::from(routed.packet_bytes);
     let links = routed.links.iter().enumerate();
-    let links = links.map(|(i, link)| (format!("/links/{i}/buffer/bytes"), link.buffer));
+    let links = links.map(|(i, link)| (format!("/links/{i}/buffer"), link.buffer));
     let list = groups(scenario);
     let hosts = routed.hosts.iter().enumerate();
-    let hosts = hosts.map(|(i, group)| (format!("{list}/{i}/buffer/bytes"), group.buffer));
+    let hosts = hosts.map(|(i, group)| (format!("{list}/{i}/buffer"), group.buffer));
     for (place, buffer) in links.chain(hosts) {
-        if let Buffer::Bytes(bytes) = buffer
-            && bytes < Bytes::new(packet_bytes)
-        {
-            let reason = format!("{bytes} are less than a packet of {packet_bytes} bytes");
-            r.report(place, reason, format!("at least {packet_bytes}"));
+        for (parameter, value) in buffer.parameters() {
+            let bytes = Bytes::new(value as u64);
+            if matches!(parameter.amount, Amount::Bytes(_)) && bytes < Bytes::new(packet_bytes) {
+                let keys = [place.as_str(), buffer.row().key, parameter.key];
+                let place = keys
+                    .into_iter()
+                    .filter(|key| !key.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("/");
+                let reason = format!("{bytes} are less than a packet of {packet_bytes} bytes");
+                r.report(place, reason, format!("at least {packet_bytes}"));
+            }
         }
     }
 }

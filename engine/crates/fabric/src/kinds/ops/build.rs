@@ -14,12 +14,13 @@ use crate::build::{Build, intervals};
 use crate::net::node::{NodeKind, NodePort};
 use crate::net::span::Span;
 use crate::net::ticket::Tickets;
+use slotwise_cards::admission::Admission;
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::burst_memory::BurstMemory;
 use slotwise_cards::burst_queue::BurstQueue;
 use slotwise_cards::drawn_delay::{DelayProcess, DrawnDelay};
 use slotwise_cards::edge_card::{Direct, EdgeCard, IngressLimit};
-use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::fifo::Fifo;
 use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
 use slotwise_cards::switch_card::SwitchCard;
@@ -167,7 +168,7 @@ impl Ops {
                 card.add_output(from.port, bursts, wavelength, direct)
             } else {
                 // Whole packets wait there, before their first bit leaves.
-                let limit = Limit::Bytes(ops.ingress.bytes);
+                let limit = Admission::bytes(ops.ingress.bytes);
                 let link = (rate, fibre.delay);
                 let queue = Fifo::new(lane, link, limit, usize::from(ops.framing_bytes));
                 card.add_queue(from.port, queue, wavelength);

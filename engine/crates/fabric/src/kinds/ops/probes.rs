@@ -9,7 +9,8 @@ use crate::build::Build;
 use crate::net::effects::Effects;
 use crate::net::lane::OwnEnd;
 use crate::net::node::NodePort;
-use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::admission::Admission;
+use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Origin, UNBORN};
 
 /// Probes wait in electronic memory, of which there is enough.
@@ -25,7 +26,7 @@ impl Ops {
     ) -> NodePort {
         let lane = build.add_own_lane(PROBE_END, self.probe_ends.len());
         self.probe_ends.push(to);
-        let queue = Fifo::new(lane, link, Limit::Bytes(PROBE_BUFFER), 0);
+        let queue = Fifo::new(lane, link, Admission::bytes(PROBE_BUFFER), 0);
         self.probe_queues.push((from.device, from.port));
         build.add_link(queue, from.device, from.port)
     }

@@ -10,7 +10,6 @@ use slotwise_units::Instant;
 
 use super::{Lossy, Routed, RouterPort};
 use crate::build::Build;
-use crate::build::groups::{ip_fifo, limit_of};
 use crate::hosts::Host;
 use crate::net::lane::LaneEnd;
 use crate::net::node::NodeKind;
@@ -42,7 +41,7 @@ impl Routed {
                 }),
                 loss => routers.add_lossy_lane(build, index, loss, (link.to, far_port)),
             };
-            let mut queue = ip_fifo(lane, (link.rate, link.delay), limit_of(link.buffer));
+            let mut queue = build.ip_fifo(lane, (link.rate, link.delay), link.buffer);
             if link.xcp.is_some() {
                 queue.start_timers(Instant::ZERO);
             }

@@ -14,10 +14,11 @@ use crate::hosts::Host;
 use crate::invariants::Invariant;
 use crate::net::lane::LaneEnd;
 use crate::net::node::NodeKind;
+use slotwise_cards::admission::Admission;
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::burst_memory::BurstMemory;
 use slotwise_cards::card::{Expiry, Lane};
-use slotwise_cards::fifo::{Fifo, Limit};
+use slotwise_cards::fifo::Fifo;
 use slotwise_cards::gates::Ticks;
 use slotwise_cards::linecard::LineCard;
 use slotwise_cards::slotted::{self, Bursts, ControlLink, Drift, FibreSettings, LocalClock};
@@ -163,15 +164,15 @@ impl Star {
 fn add_hosts(build: &mut Build, scenario: &Scenario, edge: &EdgeOfScenario) {
     let hosts = &scenario.hosts;
     let link = (hosts.access_rate, hosts.access_delay);
-    let limit = Limit::Time(hosts.access_rate.time(scenario.queues.limit));
+    let admission = || Admission::time(hosts.access_rate.time(scenario.queues.limit));
     let device = Device::Edge(edge.id);
     for index in 0..edge.hosts {
         let id = HostId { edge: edge.id, index };
         let port = id.access_port();
         let up = build.add_lane(LaneEnd::Port { device, port });
-        let up = Fifo::new(up, link, limit, 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
+        let up = Fifo::new(up, link, admission(), 0).up_to(hosts.mtu as usize + Ethernet::SIZE);
         let down = build.add_lane(LaneEnd::Host(build.hosts().len()));
-        let down = Fifo::new(down, link, limit, 0);
+        let down = Fifo::new(down, link, admission(), 0);
         build.add_link(down, device, port);
         build.add_host(Host {
             id: Some(id),
