@@ -7,7 +7,7 @@ use serde::Serialize;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{printable, say};
 use slotwise_observe::outputs;
-use slotwise_scenario::{Problem, Scenario, ScenarioError};
+use slotwise_scenario::{Problem, ScenarioError};
 
 use crate::resolved::Resolved;
 use crate::run::{LoadError, load_source};
@@ -143,7 +143,10 @@ fn problems(error: &ScenarioError) -> Vec<Finding> {
         | ScenarioError::Twice { line, .. }
         | ScenarioError::Base { line, .. }
         | ScenarioError::Documents { line } => Some(*line),
-        ScenarioError::TooLarge { .. } | ScenarioError::TooDeep { .. } | ScenarioError::Syntax(_) | ScenarioError::Unreadable(_) => None,
+        ScenarioError::TooLarge { .. }
+        | ScenarioError::TooDeep { .. }
+        | ScenarioError::Syntax(_)
+        | ScenarioError::Unreadable(_) => None,
     };
     let text = error.to_string();
     let text = line
@@ -160,6 +163,8 @@ fn problems(error: &ScenarioError) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_scenario::Scenario;
+
     use super::*;
 
     fn found(yaml: &str) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+use slotwise_cards::admission::Admission;
 use slotwise_cards::card::{Action, Actions, Broken, Card, Pass, Program, Then};
-use slotwise_cards::fifo::Limit;
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Flying, Origin, Packet};
 use slotwise_units::{Bytes, Instant};
@@ -76,7 +76,7 @@ fn run(kinds: [fn(u16) -> Device; 2], numbers: impl Iterator<Item = u16> + Clone
             device,
             node: build.node(device),
             port: HOST_PORT,
-            uplink: Fifo::new(up, link, Limit::Bytes(Bytes::new(1000)), 0),
+            uplink: Fifo::new(up, link, Admission::bytes(Bytes::new(1000)), 0),
         });
         build.set_timer(device, 0, AT_NS, Expiry::Last);
         build.set_toy(device, Sender { lane: down as u32 });
