@@ -19,6 +19,7 @@ impl Ethernet {
     pub const SIZE: usize = 14;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -68,6 +69,7 @@ impl Optical {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -113,6 +115,7 @@ impl Check {
     pub const SIZE: usize = 4;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -148,6 +151,7 @@ impl Request {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -185,6 +189,7 @@ impl RequestEntry {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -220,6 +225,7 @@ impl Commit {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -255,6 +261,7 @@ impl Stamp {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -290,6 +297,7 @@ impl Invitation {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -333,6 +341,7 @@ impl Configuration {
     pub const SIZE: usize = 24;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -376,6 +385,7 @@ impl Sync {
     pub const SIZE: usize = 24;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -417,6 +427,7 @@ impl Fault {
     pub const SIZE: usize = 12;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -466,6 +477,7 @@ impl Ring {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -511,6 +523,7 @@ impl RingData {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -544,6 +557,7 @@ impl Fairness {
     pub const SIZE: usize = 6;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -579,6 +593,7 @@ impl FairnessEntry {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -626,6 +641,7 @@ impl RingReport {
     pub const SIZE: usize = 28;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -667,6 +683,7 @@ impl ReportSource {
     pub const SIZE: usize = 4;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -714,6 +731,7 @@ impl Label {
     pub const SIZE: usize = 20;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -771,6 +789,7 @@ impl Probe {
     pub const SIZE: usize = 24;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -812,6 +831,7 @@ impl Linecard {
     pub const SIZE: usize = 4;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -849,6 +869,7 @@ impl SlotTick {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -886,6 +907,7 @@ impl IntervalTick {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -925,6 +947,7 @@ impl QueueReport {
     pub const SIZE: usize = 20;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -968,6 +991,7 @@ impl FlowControl {
     pub const SIZE: usize = 28;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1011,6 +1035,7 @@ impl RingTick {
     pub const SIZE: usize = 24;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1048,6 +1073,7 @@ impl AddLimits {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1079,6 +1105,7 @@ impl AddLimit {
     pub const SIZE: usize = 8;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1118,6 +1145,7 @@ impl TrainTick {
     pub const SIZE: usize = 24;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1163,6 +1191,7 @@ impl TrainLabel {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1202,6 +1231,7 @@ impl TrainSent {
     pub const SIZE: usize = 16;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1235,6 +1265,7 @@ impl Alarm {
     pub const SIZE: usize = 4;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1288,6 +1319,7 @@ impl Ipv4 {
     pub const SIZE: usize = 20;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1341,6 +1373,7 @@ impl L4Ports {
     pub const SIZE: usize = 4;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1384,6 +1417,7 @@ impl Xcp {
     pub const SIZE: usize = 20;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1441,6 +1475,7 @@ impl ArpIpv4 {
     pub const SIZE: usize = 28;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1484,6 +1519,7 @@ impl PacketIn {
     pub const SIZE: usize = 2;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
@@ -1511,6 +1547,7 @@ impl PacketOut {
     pub const SIZE: usize = 2;
 
     /// Reads the header at the front of `bytes`; `None` when they are fewer than `SIZE`.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let b = bytes.get(..Self::SIZE)?;
         Some(Self {
