@@ -134,10 +134,10 @@ public abstract class Message {
      *
      * @param <H> header
      */
-    private abstract static class With<H> extends Message {
+    public abstract static class With<H> extends Message {
         private final Optional<H> header;
 
-        With(Optional<OpticalHeader> optical, Optional<H> header) {
+        private With(Optional<OpticalHeader> optical, Optional<H> header) {
             super(optical);
             this.header = header;
         }
@@ -153,12 +153,12 @@ public abstract class Message {
      *
      * @param <H> header
      */
-    private abstract static class Stamped<H> extends With<H> {
+    public abstract static class Stamped<H> extends With<H> {
         /** Offset of the header. */
         static final int HEADER = ControlMessage.PAYLOAD + StampHeader.SIZE;
         private final Optional<StampHeader> stamp;
 
-        Stamped(Optional<OpticalHeader> optical, byte[] frame, Optional<H> header) {
+        private Stamped(Optional<OpticalHeader> optical, byte[] frame, Optional<H> header) {
             super(optical, header);
             this.stamp = StampHeader.decode(frame, ControlMessage.PAYLOAD);
         }
