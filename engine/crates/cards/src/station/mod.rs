@@ -319,12 +319,14 @@ impl Card for StationCard {
             return out.push(Action::Drop { port, cause, frame });
         };
         let bytes = Bytes::of(packet.frame.len());
-        let lost = match message::ring(&packet.frame) {
+        let read = message::ring(&packet.frame);
+        // What the card loses counts as offered, too.
+        if matches!(&read, Some((ring, Some(_))) if ring.source == at.station) {
+            link.meters.offered(bytes);
+        }
+        let lost = match read {
             _ if link.is_dark => Err((DropCause::LinkDown, packet)),
-            Some((ring, Some(data))) if ring.source == at.station => {
-                link.meters.offered(bytes);
-                link.queues.add(now, data.queue, packet, bytes)
-            }
+            Some((ring, Some(data))) if ring.source == at.station => link.queues.add(now, data.queue, packet, bytes),
             Some((_, Some(_))) => link.queues.pass_on(now, packet, bytes).map_err(|packet| {
                 let broken = Broken::TransitOverflow;
                 out.push(Action::Broken {

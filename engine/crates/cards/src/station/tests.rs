@@ -328,3 +328,19 @@ fn limits_go_with_the_program_and_what_waits_too() {
     }
     assert_eq!(left, 5, "no limit holds");
 }
+
+#[test]
+fn packets_offered_to_a_dark_link_count_as_offered_and_lost() {
+    let mut card = card();
+    let data = |sequence| frame(RingKind::Data, STATION, sequence, 500);
+    sends(&mut card, us(0), data(0));
+    card.set_dark(us(600), PORT_RING_EAST, true, &mut Actions::default());
+    assert_eq!(causes(&sends(&mut card, us(700), data(1))), [DropCause::LinkDown]);
+    let used = card.take_use(0).unwrap();
+    assert_eq!((used.offered_packets, used.dropped_packets), (2, 1));
+    assert_eq!(
+        (used.accepted_bytes, used.added_bytes),
+        (Bytes::new(500), Bytes::new(500)),
+        "the first one has left"
+    );
+}
