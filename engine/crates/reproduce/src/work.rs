@@ -164,7 +164,10 @@ fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
 }
 
 /// Text of a scenario file in its plain form, into which pointers of `set` point; other files merged with those that they name.
-fn scenario(path: &Path) -> Result<Vec<u8>, WorkError> {
+///
+/// # Errors
+/// [`WorkError`] for a file that cannot be read.
+pub fn plain_text(path: &Path) -> Result<Vec<u8>, WorkError> {
     let bytes = read(path)?;
     let beside = |other: &Path| {
         let path = path.with_file_name("").join(other);
@@ -207,7 +210,7 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
         .iter()
         .filter(|(name, _)| needed.contains(name.as_str()))
     {
-        let yaml = scenario(&options.directory.join(&spec.scenario))?;
+        let yaml = plain_text(&options.directory.join(&spec.scenario))?;
         let more = quick.map_or(&[][..], |quick| &quick.set);
         let (mut setup, text) = spec.scenario(name, &yaml, more).map_err(wrong)?;
         experiment.check_names(name, &setup).map_err(wrong)?;

@@ -8,7 +8,7 @@ use slotwise_observe::Recording;
 use slotwise_reproduce::count::Counts;
 use slotwise_reproduce::experiment::{Entry, Experiment};
 use slotwise_reproduce::setup::{Network, Runner, RunnerError, Setup};
-use slotwise_reproduce::work::{Options, reproduce};
+use slotwise_reproduce::work::{Options, plain_text, reproduce};
 use slotwise_scenario::Scenario;
 
 /// Runs no network.
@@ -60,11 +60,12 @@ fn shown(directory: &Path, only: &[&str], quick: bool, jobs: usize) -> (Counts, 
 
 #[test]
 fn all_entries_without_packets_run_shortened_and_all_facts_of_the_source_are_there() {
-    let file = |name: &str| fs::read(experiment().join(name)).unwrap();
-    let whole = Experiment::parse(&file("experiment.yaml")).unwrap();
+    let whole = Experiment::parse(&fs::read(experiment().join("experiment.yaml")).unwrap()).unwrap();
     let has_packets = |run: &str| {
         let spec = &whole.runs[run];
-        let (setup, _) = spec.scenario(run, &file(&spec.scenario), &[]).unwrap();
+        let (setup, _) = spec
+            .scenario(run, &plain_text(&experiment().join(&spec.scenario)).unwrap(), &[])
+            .unwrap();
         setup.scenario().is_some()
     };
     let id_of = |entry: &Entry| entry.id.clone();

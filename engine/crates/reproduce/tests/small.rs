@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use slotwise_reproduce::experiment::Experiment;
-use slotwise_reproduce::work::{How, Options, Progress, Task, make, pending, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, Task, make, pending, plain_text, reproduce};
 use support::{Direct, repository};
 
 const NETWORK: &str = "version: 1
@@ -284,7 +284,7 @@ fn the_experiments_of_the_repository_can_be_run() {
         };
         let experiment = Experiment::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         for (name, spec) in &experiment.runs {
-            let yaml = fs::read(directory.join(&spec.scenario)).unwrap();
+            let yaml = plain_text(&directory.join(&spec.scenario)).unwrap();
             let (setup, _) = spec
                 .scenario(name, &yaml, &[])
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
