@@ -28,7 +28,7 @@ struct Coordinate {
 /// Runs with an entry for each point of their grids.
 ///
 /// # Errors
-/// The first grid that is wrong.
+/// [`ExperimentError`] of the first invalid grid.
 pub(super) fn runs(runs: BTreeMap<String, RunSpec>) -> Result<BTreeMap<String, RunSpec>, ExperimentError> {
     let mut unfolded = BTreeMap::new();
     for (pattern, mut run) in runs {
