@@ -68,8 +68,8 @@ impl ScenarioFile {
             let line = source.files.first().map_or(base.line(), |first| first.line);
             let path = path_of(&base, BASE, &directory, line)?;
             if layers.len() == MAX_BASES {
-                let reason = "files that start from each other without end, or too many".to_owned();
-                let expected = format!("at most {MAX_BASES} files, each the base of the one before");
+                let reason = "circular bases, or too many of them".to_owned();
+                let expected = format!("a chain of at most {MAX_BASES} files");
                 return Err(refused(format!("/{BASE}"), line, reason, expected));
             }
             let at = |error| ScenarioError::Base {
