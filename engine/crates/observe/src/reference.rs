@@ -61,7 +61,10 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/columns.md");
         let written = std::fs::read_to_string(&path).unwrap_or_default();
         let is_same = written == reference();
-        assert!(is_same, "docs/columns.md is out of date; expected the output of `slotwise schema columns`");
+        assert!(
+            is_same,
+            "docs/columns.md is out of date; expected the output of `slotwise schema columns`"
+        );
     }
 
     #[test]
