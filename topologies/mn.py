@@ -40,7 +40,7 @@ from slotwise.resolved import Resolved
 from slotwise.tools.command import MARK, RunDirectory
 
 ATTACHED = "attached"
-"""Name of the phase in a run's summary; all its traffic is Mininet's."""
+"""Name of the phase in a run's summary; Mininet generates all its traffic."""
 
 
 class MarkedTopo(ScenarioTopo):
@@ -50,8 +50,8 @@ class MarkedTopo(ScenarioTopo):
     EXPECTED: str
 
     def build(self, *arguments, **options):
-        # After an exception `mn` ends every process on the machine whose name it knows, deletes files in /tmp, and ends with status
-        # 0. An exit it lets through.
+        # After an exception `mn` kills all processes with names that it knows, deletes files in /tmp, and exits with
+        # status 0. It passes SystemExit on.
         try:
             run, others = split(options)
             scenario = self.scenario(*arguments, **others)
@@ -82,7 +82,7 @@ class AgileStar(MarkedTopo):
 
     @staticmethod
     def scenario(edges: int = 4, hosts: int = 2, **options) -> dict:
-        """Star with the one phase that a scenario needs, without traffic."""
+        """Star with one phase, which a scenario requires, without traffic."""
         return Star(edges, hosts, **options).scenario | {
             "phases": [{"name": ATTACHED, "duration_ms": 1000, "flows": []}]
         }
@@ -96,7 +96,7 @@ class PacketRing(MarkedTopo):
 
     @staticmethod
     def scenario(stations: int = 8, hosts: int = 1, **options) -> dict:
-        """Ring with the one flow that a scenario needs, which is not generated."""
+        """Ring with one flow, which a scenario requires; it is not generated."""
         return Ring(stations, hosts, **options).scenario | {
             "flows": [{"name": "unplayed", "from": "hosts0", "to": "hosts1"}]
         }

@@ -51,7 +51,7 @@ class Scenario:
         self.scenario = copy.deepcopy(base)
         name = base.get("name")
         self.source = source or (f"scenario '{name}'" if isinstance(name, str) else "scenario")
-        # Files named in the scenario are looked up here.
+        # Paths in the scenario are relative to this directory.
         self._directory = Path.cwd()
         # Place of the caller's line that added the part at a JSON pointer.
         self._places = {"": _caller() if place is None else place}

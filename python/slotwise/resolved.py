@@ -80,7 +80,7 @@ class Flow(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """A scenario with all that follows from it."""
+    """A scenario with all derived values."""
 
     name: str
     seed: int
@@ -95,7 +95,7 @@ class Resolved(NamedTuple):
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:
-        """Reads what `slotwise check --resolved` prints. Raises ValueError."""
+        """Reads the output of `slotwise check --resolved`. Raises ValueError."""
         try:
             values = json.loads(text)
             names = {"from": "source", "to": "destination"}

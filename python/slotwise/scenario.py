@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario files, read and checked by the engine's command: nothing of their meaning is known here."""
+"""Scenario files, read and checked by the engine's command; this module does not interpret them."""
 
 import json
 from functools import lru_cache
@@ -71,7 +71,7 @@ def load(path: str | Path) -> Json:
 def check(document: Json, source: str = "scenario", target: str | None = None) -> Json:
     """Returns `document` if the engine accepts it, for runs on `target` if given. Raises ScenarioError with every problem, InvalidArgument,
     CheckFailed, or home.CommandNotFound."""
-    # The lines are those of a text that nobody sees.
+    # Lines of the generated text mean nothing to users.
     options = [] if target is None else ["--target", target]
     found = [problem._replace(place="") for problem in problems(INPUT, *options, text=as_json(document, source))]
     if found:
@@ -154,7 +154,7 @@ class _CompactDumper(_Dumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    # What begins with a letter is a number in neither version; words of YAML 1.1 such as `no` PyYAML quotes by itself.
+    # Text that begins with a letter is a number in neither version; PyYAML quotes words of YAML 1.1 such as `no`.
     style = None if text[:1].isalpha() else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 

@@ -79,7 +79,7 @@ def test_what_is_no_report_is_refused_in_one_line(tmp_path, capsys, text):
     source.write_text(text)
     assert plot.main([str(source), str(tmp_path / "out.png")]) == 1
     said = capsys.readouterr().err
-    assert f"slotwise.plot: {source}: not a report" in said
+    assert f"slotwise.results.plot: {source}: not a report" in said
     assert "\n" not in said.rstrip()
     assert not (tmp_path / "out.png").exists()
 

@@ -31,7 +31,7 @@ A_MAC, B_MAC = 0x0200_0000_000A, 0x0200_0000_000B
 PATIENCE_S = 30
 COMPILED = Path("p4src", "p4c-out")
 
-# Or it tells of every switch that it has no gNMI.
+# Otherwise finsy reports for every switch that gNMI is missing.
 logging.getLogger("finsy").setLevel(logging.ERROR)
 
 
@@ -101,7 +101,7 @@ class Chain:
 
     def _build(self) -> None:
         for setting in Path("/proc/sys/net/ipv6/conf").glob("*/disable_ipv6"):
-            # The kernel would speak up on every new interface.
+            # Otherwise the kernel sends packets on every new interface.
             setting.write_text("1")
         self.a = Host(self._stack, f"{self.name}r1-a", A_IP, A_MAC)
         last = len(self.links)
@@ -128,7 +128,7 @@ class Chain:
         options = ["--device-id", str(number), *interfaces]
         if self.bmv2:
             address = f"127.0.0.1:{9558 + number}"
-            # It complains of every link: it looks for them in /sys, which shows another namespace.
+            # BMv2 warns about every link: it looks for them in /sys, which shows another namespace.
             process = spawn(
                 self._stack,
                 "simple_switch_grpc",

@@ -48,7 +48,7 @@ def pairs(argument: str, listed: object) -> None:
 
 
 def host_groups(nodes: list[str], count: int, rate_bps: int, delay_ns: int, **more: Any) -> list[Json]:
-    """A group of `count` hosts at each node: `hosts0` ... ."""
+    """Groups of `count` hosts, one per node: `hosts0` ... ."""
     link = {
         "rate_bps": rate_bps,
         "up_delay_ns": delay_ns,

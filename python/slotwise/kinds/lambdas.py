@@ -58,7 +58,7 @@ class LambdaNetwork(Network):
                 raise UnknownName("site", str(end), sites, "the lambda network")
         paths = [(each[:2], each[2] if len(each) == 3 else delay_ns) for each in lambdas]
         sessions = {} if gtp is None else {"gtp": gtp}
-        # Not the constructor of Network, which begins without nodes.
+        # Skips the constructor of Network, which creates an empty network.
         Scenario.__init__(
             self,
             {

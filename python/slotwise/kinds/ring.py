@@ -45,7 +45,7 @@ class Ring(Scenario):
         """
         refuse(unknown, Ring.__init__, "a ring")
         stations = names("stations", stations, "station")
-        # The controller has ten reports a second of each congested link to show.
+        # The controller receives ten reports per second of each congested link.
         watch = max(1, 100_000_000 // interval_ns) if is_count(interval_ns) and interval_ns > 0 else 1
         super().__init__(
             {

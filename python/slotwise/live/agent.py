@@ -49,7 +49,7 @@ class Agent:
     """Agent that executes commands for one network of hosts."""
 
     def __init__(self, resolved: Resolved, net: Mininet, directory: Path, read: bytes = b""):
-        """`read`: input that has been read already."""
+        """`read`: input read so far."""
         self.resolved = resolved
         self.hosts = {host.name: host for host in resolved.hosts}
         self.read = read
@@ -204,7 +204,7 @@ def seconds_of(flow: Flow) -> int:
 
 
 def first_line() -> tuple[bytes, bytes]:
-    """Reads the first line of standard input; returns it, and what has been read of the next ones."""
+    """Reads the first line of standard input; returns it and the input read after it."""
     read = b""
     while b"\n" not in read and (part := os.read(sys.stdin.fileno(), READ_BYTES)):
         read += part

@@ -89,7 +89,7 @@ class IperfRun(FlowRun):
         self.client = await stack.enter_async_context(waiting(self.source, *self._client(seconds)))
 
     async def run(self) -> dict:
-        """Lets the sender go; returns the event `flow`."""
+        """Starts the sender; returns the event `flow`."""
         let_go(self.client)
         report = json.loads(await all_output(self.client, self.source, "iperf3"))
         if "error" in report:

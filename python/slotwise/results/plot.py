@@ -430,21 +430,22 @@ def _means(
 
 def main(arguments: list[str] | None = None) -> int:
     """Plots one report."""
-    parser = argparse.ArgumentParser(prog="slotwise.plot", description="Plot the time series of a report.")
+    parser = argparse.ArgumentParser(prog="slotwise.results.plot", description="Plot the time series of a report.")
     parser.add_argument("report", type=Path, help="report of a run (JSON)")
     parser.add_argument("png", type=Path, help="plot to write (PNG)")
     options = parser.parse_args(arguments)
     try:
         draw(read(options.report), options.png)
     except ReportError as error:
-        print(f"slotwise.plot: {error}", file=sys.stderr)
+        print(f"slotwise.results.plot: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"slotwise.plot: {error.filename or options.report}: {error.strerror}", file=sys.stderr)
+        print(f"slotwise.results.plot: {error.filename or options.report}: {error.strerror}", file=sys.stderr)
         return 1
     except (ValueError, KeyError, TypeError) as error:
         print(
-            f"slotwise.plot: {options.report}: not a report of a run: {type(error).__name__}: {error}", file=sys.stderr
+            f"slotwise.results.plot: {options.report}: not a report of a run: {type(error).__name__}: {error}",
+            file=sys.stderr,
         )
         return 1
     return 0

@@ -115,7 +115,7 @@ class Report:
 
     def plot(self, file: str | Path) -> None:
         """Plots demand and granted slots per edge pair, or utilization and queues of links, over time into a PNG."""
-        from slotwise.results import plot  # Matplotlib takes a second to load
+        from slotwise.results import plot  # importing Matplotlib takes a second
 
         plot.draw(self.data, Path(file))
 

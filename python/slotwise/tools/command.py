@@ -70,7 +70,7 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
     command = home.slotwise_command()
     said = _Kept()
     try:
-        # The system closes the other end of its input when this process is no more, whatever thread this is.
+        # The system closes the other end of its input when this process ends, whichever thread this is.
         process = subprocess.Popen(
             [command, *arguments, "--until-input-ends"],
             stdin=subprocess.PIPE,
@@ -88,7 +88,7 @@ def run(*arguments: str, directory: str, quiet: bool = False) -> Ended:
         try:
             process.wait()
         except KeyboardInterrupt:
-            # It may have been meant for this process only.
+            # The signal may have been sent to this process only.
             given.close()
             process.wait()
             raise
@@ -152,7 +152,7 @@ class RunDirectory:
     def __init__(self, what: str):
         self._directory, held = _locked_directory(f"slotwise-{what}-")
         self.name = self._directory.name
-        # It has its name only when it is held.
+        # The lock file gets its name once it is locked.
         draft = os.path.join(self.name, "lock.part")
         try:
             self._lock = open(draft, "w", encoding="utf-8")  # noqa: SIM115

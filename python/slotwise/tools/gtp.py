@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 from slotwise.errors import SlotwiseError
 from slotwise.tools.home import slotwise_command
 
-# A daemon that is asked to end notes how far its transfers are, and its session leaves: a controller may take twice 5 s.
+# On shutdown a daemon stores the progress of its transfers and leaves its session: a controller may take twice 5 s.
 END_S = 15
 SERVING = "slotwise gtp: serving at "
 

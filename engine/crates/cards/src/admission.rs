@@ -14,7 +14,7 @@ use slotwise_units::{Bytes, Duration};
 
 use limits::{ByteLimit, PacketLimit, TimeLimit};
 
-/// Most parameters of a rule.
+/// Maximum number of parameters of a rule.
 const MAX_PARAMETERS: usize = 4;
 
 /// Queue at the arrival of a packet.
@@ -26,7 +26,7 @@ pub struct Arrival {
     pub waits: bool,
     /// Time until its last bit leaves.
     pub leaves_in: Duration,
-    /// Packets that wait, the one on the link not counted.
+    /// Number of waiting packets, without the one in transmission.
     pub waiting_packets: usize,
     /// Their length.
     pub waiting_bytes: Bytes,
@@ -34,13 +34,13 @@ pub struct Arrival {
 
 /// Rule of admission to one queue.
 pub trait Rule {
-    /// Returns true if the queue takes the packet.
+    /// Returns true if the queue accepts the packet.
     fn admits(&mut self, arrival: &Arrival) -> bool;
 }
 
 /// Rule that scenarios name.
 pub trait NamedRule: Rule {
-    /// Makes the rule of a queue. It may draw from a generator, which no other queue has.
+    /// Creates the rule of one queue, which may draw from a separate generator.
     fn new(parameters: &Parameters, random: Pcg64Mcg) -> Self;
 }
 
@@ -52,7 +52,7 @@ pub type Parameters = [f64; MAX_PARAMETERS];
 pub enum Amount {
     /// Number of packets.
     Packets(RangeInclusive<u64>),
-    /// Amount of data, at least a packet.
+    /// Amount of data, at least one packet.
     Bytes(RangeInclusive<u64>),
     /// Number from 0 to 1.
     Fraction,
@@ -81,7 +81,7 @@ pub struct Row {
     make: fn(&Parameters, Pcg64Mcg) -> Admission,
 }
 
-/// Makes the list of rules.
+/// Declares the list of rules.
 macro_rules! rules {
     ($(#[doc = $text:literal] $name:ident($rule:ty) = $key:literal { $($parameter:literal: $amount:expr, $about:literal;)+ })+) => {
         /// Admission to one queue, by its rule.
@@ -92,7 +92,7 @@ macro_rules! rules {
         }
 
         impl Admission {
-            /// Returns true if the queue takes the packet.
+            /// Returns true if the queue accepts the packet.
             #[inline]
             pub fn admits(&mut self, arrival: &Arrival) -> bool {
                 match self {
@@ -126,7 +126,7 @@ impl Admission {
         Admission::Packets(PacketLimit(most as usize))
     }
 
-    /// Admission while all packets that wait have at most this length.
+    /// Admission while the total length of the waiting packets is at most this limit.
     pub fn bytes(most: Bytes) -> Admission {
         Admission::Bytes(ByteLimit(most))
     }
@@ -164,7 +164,7 @@ impl Setting {
         self.row().parameters.iter().zip(self.parameters)
     }
 
-    /// Makes the admission to one queue, which may draw from a generator.
+    /// Creates the admission to one queue, which may draw from a separate generator.
     pub fn admission(&self, random: Pcg64Mcg) -> Admission {
         (self.row().make)(&self.parameters, random)
     }

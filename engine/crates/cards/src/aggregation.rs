@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The open bursts of an edge, by queue, and when each is closed: by P4, which opens the next one, or by its interval.
+//! Open bursts of an edge, by queue. P4 closes a burst when it opens the next one, or its interval ends.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use crate::burst::Burst;
 use crate::packet::Packet;
 use slotwise_random::{Stream, generator};
 
-/// Frames of a burst: what its label can count.
+/// Maximum number of frames in a burst, as its label counts them.
 const MAX_FRAMES: usize = u16::MAX as usize;
-/// Intervals without a burst of which each is drawn: their sum differs from so many lengths by some hundred lengths.
+/// Maximum number of intervals without a burst that are drawn one by one: beyond it their sum is close enough to its mean.
 const MAX_DRAWN: u64 = 1_000_000;
 
 /// Start of the interval of an open burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BurstTimer {
-    /// The end of the interval before it.
+    /// End of the previous interval.
     Periodic,
-    /// The first packet of the burst.
+    /// Arrival of the burst's first packet.
     FirstPacket,
 }
 
@@ -32,15 +32,15 @@ pub struct Intervals {
     pub interval: Duration,
     /// Start of an interval.
     pub timer: BurstTimer,
-    /// Each interval is drawn from 0.9 to 1.1 of its length.
+    /// If true, each interval is drawn from 0.9 to 1.1 of its length.
     pub dither: bool,
     /// Seed of the run.
     pub seed: u64,
-    /// The edge: its queues draw apart from those of others.
+    /// Number of the edge, whose queues have separate generators.
     pub edge: u16,
 }
 
-/// A burst that is closed, and waits for its label.
+/// Closed burst that waits for its label.
 #[derive(Debug)]
 pub struct Closed {
     /// Its queue.
@@ -57,7 +57,7 @@ struct Open {
     due: Instant,
 }
 
-/// The clock of a queue.
+/// Clock of a queue.
 struct Clock {
     random: Pcg64Mcg,
     /// End of the interval that was looked at last, or the time at which a frame without room ended one; of a periodic one.
@@ -80,7 +80,7 @@ impl Clock {
         }
     }
 
-    /// Time at which a burst that is opened now is closed.
+    /// Closing time of a burst that is opened now.
     fn due(&mut self, intervals: &Intervals, now: Instant) -> Instant {
         if intervals.timer == BurstTimer::FirstPacket {
             return now + self.interval(intervals);
@@ -103,16 +103,16 @@ struct Queue {
     clock: Option<Clock>,
 }
 
-/// The open bursts of an edge.
+/// Open bursts of an edge.
 pub struct Aggregation {
     intervals: Intervals,
     queues: Vec<Queue>,
-    /// When bursts are to be closed, with their queues.
+    /// Times at which bursts are closed, with their queues.
     due: BTreeSet<(Instant, u16)>,
 }
 
 impl Aggregation {
-    /// Makes the assembly of an edge with queues of numbers below `queues`.
+    /// Creates the assembly of an edge with queue numbers below `queues`.
     pub fn new(intervals: Intervals, queues: u16) -> Aggregation {
         Aggregation {
             intervals,
@@ -121,12 +121,12 @@ impl Aggregation {
         }
     }
 
-    /// Returns true if there is such a queue.
+    /// Returns true if the queue exists.
     pub fn has(&self, queue: u16) -> bool {
         usize::from(queue) < self.queues.len()
     }
 
-    /// Takes the open burst of a queue.
+    /// Removes and returns the open burst of a queue.
     fn close(&mut self, queue: u16) -> Option<Closed> {
         let Open {
             burst,
@@ -157,7 +157,7 @@ impl Aggregation {
         self.close(queue)
     }
 
-    /// A frame of `bytes`, as links count them, joins the open burst of a queue that there is, or opens one.
+    /// Adds a frame of `bytes`, as links count them, to the open burst of a queue, or opens one.
     pub fn join(&mut self, now: Instant, queue: u16, packet: Packet, bytes: Bytes) {
         let of = &mut self.queues[usize::from(queue)];
         if let Some(open) = &mut of.open {
@@ -190,12 +190,12 @@ impl Aggregation {
             .map_or(Bytes::ZERO, |open| open.burst.bytes)
     }
 
-    /// Time at which the next burst is due, as things stand.
+    /// Closing time of the next burst, as known now.
     pub fn next(&self) -> Option<Instant> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Gives back all open bursts.
+    /// Removes and returns all open bursts.
     pub fn take_all(&mut self) -> Vec<Burst> {
         self.due.clear();
         let opened = self.queues.iter_mut().filter_map(|queue| queue.open.take());
@@ -234,7 +234,7 @@ mod tests {
         );
     }
 
-    /// Opens a burst now; when it is closed.
+    /// Opens a burst now. Returns its closing time.
     fn closed_ns(aggregation: &mut Aggregation, now_ns: u64, queue: u16) -> u64 {
         join(aggregation, now_ns, queue);
         let due = aggregation.next().unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A burst at an edge, while it is made and waits: its frames, and what they are for links.
+//! Burst at an edge, during assembly and waiting: its frames, and their sizes on links.
 
 use slotwise_units::Bytes;
 use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
@@ -14,7 +14,7 @@ const PART: usize = Ethernet::SIZE + 8;
 pub struct Burst {
     /// In order; at least one.
     pub frames: Vec<Packet>,
-    /// Length of all of them, as links count it.
+    /// Total length of the frames, as links count it.
     pub bytes: Bytes,
 }
 

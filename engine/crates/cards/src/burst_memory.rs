@@ -14,20 +14,20 @@ use crate::burst_queue::Labelled;
 use crate::macroflows::Macroflows;
 use crate::packet::Packet;
 
-/// Maximum number of bytes without room that P4 accepts for one burst.
+/// Maximum number of dropped bytes that P4 accepts for one burst.
 const MAX_LOST: Bytes = Bytes::new(0x7fff_ffff);
 
 /// Answer of P4 about a burst.
 #[derive(Debug)]
 pub enum Answer {
-    /// It goes to an output.
+    /// The burst goes to an output.
     Labelled {
         /// Its queue.
         queue: u16,
         /// The burst.
         labelled: Labelled,
     },
-    /// There is no room for it.
+    /// The burst is blocked.
     Refused(Burst),
 }
 
@@ -39,7 +39,7 @@ pub struct BurstMemory {
     pub macroflows: Option<Macroflows>,
     /// All that waits, as links count it.
     held_bytes: Bytes,
-    /// The most of that since it was last asked.
+    /// Maximum of this since the last call.
     most_held_bytes: Bytes,
     limit: Bytes,
     /// Closed, and P4 is asked for their labels: one, but where the switch is outside and answers later.
@@ -49,7 +49,7 @@ pub struct BurstMemory {
 }
 
 impl BurstMemory {
-    /// One that holds so many bytes at most.
+    /// Creates a memory of some bytes.
     pub fn new(limit: Bytes, aggregation: Option<Aggregation>, macroflows: Option<Macroflows>) -> BurstMemory {
         BurstMemory {
             aggregation,
@@ -69,7 +69,7 @@ impl BurstMemory {
             .is_some_and(|aggregation| aggregation.has(queue))
     }
 
-    /// Makes room for something of so many bytes; false if there is none.
+    /// Reserves memory for some bytes; false if it is full.
     pub fn take_in(&mut self, bytes: Bytes) -> bool {
         let has_room = self.held_bytes + bytes <= self.limit;
         if has_room {
@@ -83,17 +83,17 @@ impl BurstMemory {
         self.most_held_bytes = self.most_held_bytes.max(self.held_bytes);
     }
 
-    /// The most that waited at once since the last call.
+    /// Maximum backlog since the last call.
     pub fn take_most_held_bytes(&mut self) -> Bytes {
         std::mem::replace(&mut self.most_held_bytes, self.held_bytes)
     }
 
-    /// Something of so many bytes waits no more.
+    /// Releases the memory of some bytes.
     pub fn let_go(&mut self, bytes: Bytes) {
         self.held_bytes -= bytes;
     }
 
-    /// A frame is about to join the bursts of a queue: the burst that is closed for it.
+    /// Returns the burst that must be closed before a frame joins the bursts of a queue.
     pub fn close_before(&mut self, now: Instant, queue: u16, is_first: bool) -> Option<Closed> {
         let aggregation = self.aggregation.as_mut()?;
         let is_over = is_first || aggregation.is_full(queue);
@@ -120,19 +120,19 @@ impl BurstMemory {
         Ok(())
     }
 
-    /// The burst that is closed next of those that are due by `now`.
+    /// Returns the next burst to be closed by `now`.
     pub fn close_due(&mut self, now: Instant) -> Option<Closed> {
         self.aggregation.as_mut()?.close_due(now)
     }
 
-    /// Time at which something is due next that P4 is told: a burst, or the period of a macroflow.
+    /// Time of the next message to P4: for a burst, or for the period of a macroflow.
     pub fn next_tick(&self) -> Option<Instant> {
         let burst = self.aggregation.as_ref().and_then(Aggregation::next);
         let period = self.macroflows.as_ref().and_then(Macroflows::next_tick);
         burst.into_iter().chain(period).min()
     }
 
-    /// A closed burst waits for its label: what P4 is told.
+    /// Stores a closed burst that waits for its label. Returns the message to P4.
     pub fn ask(&mut self, now: Instant, closed: Closed) -> TrainTick {
         let lost_bytes = self.lost_bytes.remove(&closed.queue).unwrap_or_default();
         let tick = TrainTick {
@@ -147,7 +147,7 @@ impl BurstMemory {
         tick
     }
 
-    /// The burst that an answer is about, the oldest of its queue, if it has as many packets and `fits`.
+    /// Returns the burst of an answer: the oldest of its queue, if its number of packets agrees and it `fits`.
     fn take_asked(&mut self, answer: &TrainLabel, fits: impl Fn(&Burst) -> bool) -> Option<Closed> {
         let place = self.asked.iter().position(|asked| asked.queue == answer.queue)?;
         let burst = &self.asked[place].burst;
@@ -198,14 +198,14 @@ impl BurstMemory {
         Ok(Answer::Labelled { queue, labelled })
     }
 
-    /// The burst for which P4, asked last, had no answer.
+    /// Returns the burst of the last question, if P4 did not answer.
     pub fn take_unanswered(&mut self) -> Option<Burst> {
         let Closed { burst, .. } = self.asked.pop()?;
         self.let_go(burst.bytes);
         Some(burst)
     }
 
-    /// Gives back what is open and what macroflows hold.
+    /// Removes and returns open bursts and those of macroflows.
     pub fn take_all(&mut self) -> Vec<Burst> {
         self.lost_bytes.clear();
         let open = self.aggregation.as_mut().map_or_else(Vec::new, Aggregation::take_all);

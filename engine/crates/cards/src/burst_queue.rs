@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bursts before one output of an edge: one leaves, the others wait, and the one with the smallest tag goes first.
+//! Bursts before one output of an edge: one is in transmission, the others wait in the order of their tags.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::ticks::IntervalQueue;
 /// Use of an output since the last call, and its state. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BurstUse {
-    /// Bursts that came.
+    /// Bursts that arrived.
     pub bursts: u64,
-    /// Bursts that began to leave.
+    /// Bursts whose transmission began.
     pub sent_bursts: u64,
     /// Their frames.
     pub sent_frames: u64,
@@ -24,17 +24,17 @@ pub struct BurstUse {
     pub sent_tcp_frames: u64,
     /// Their bytes.
     pub sent_bytes: Bytes,
-    /// Time that they take.
+    /// Their transmission time.
     pub busy: Duration,
-    /// Bursts that began to leave later than they came.
+    /// Bursts that waited before their transmission.
     pub waited_bursts: u64,
     /// Sum of their waits.
     pub waited: Duration,
-    /// Most bursts that waited at once.
+    /// Maximum number of waiting bursts.
     pub most_bursts: u64,
-    /// Bursts that were lost since the output was dark, or its switch stopped.
+    /// Bursts lost because the output was down, or its switch stopped.
     pub lost_bursts: u64,
-    /// Bytes of bursts that wait now.
+    /// Bytes of waiting bursts.
     pub queue_bytes: Bytes,
 }
 
@@ -45,7 +45,7 @@ pub struct Labelled {
     pub burst: Burst,
     /// Its traffic class.
     pub class: u8,
-    /// The smallest goes first; of the same, the oldest.
+    /// Tag: the smallest is sent first; among equal ones the oldest.
     pub tag: u64,
 }
 
@@ -54,23 +54,23 @@ struct Waiting {
     came: Instant,
 }
 
-/// Burst that leaves now.
+/// Burst in transmission.
 pub struct Leaving {
-    /// The burst.
+    /// Burst.
     pub labelled: Labelled,
-    /// When the next one may.
+    /// Earliest start of the next transmission.
     pub end: Instant,
 }
 
-/// The bursts of one output.
+/// Bursts of one output.
 #[derive(Default)]
 pub struct BurstQueue {
     waiting: BTreeMap<(u64, u64), Waiting>,
-    /// Bursts that have come.
+    /// Bursts that arrived so far.
     came: u64,
     waiting_bytes: Bytes,
     arrived_bytes: Bytes,
-    /// Until when the one that leaves does; `None`: none leaves.
+    /// End of the transmission; `None` while the output is idle.
     busy_until: Option<Instant>,
     /// True if the leaving burst was sent by an earlier program of the switch.
     is_stale: bool,
@@ -91,7 +91,7 @@ impl BurstQueue {
         self.waiting(class) > usize::from(bursts) + usize::from(self.is_stale)
     }
 
-    /// A burst comes; it may leave at once if none does.
+    /// Adds an arriving burst, which may leave at once if the output is idle.
     pub fn put(&mut self, now: Instant, labelled: Labelled) {
         if let Some(timers) = &mut self.timers {
             timers.observe(self.waiting_bytes);
@@ -106,7 +106,7 @@ impl BurstQueue {
         self.used.most_bursts = self.used.most_bursts.max(waiting);
     }
 
-    /// Bursts that wait, of a class or of all.
+    /// Number of waiting bursts, of a class or of all.
     fn waiting(&self, class: Option<u8>) -> usize {
         match class {
             None => self.waiting.len(),
@@ -117,19 +117,19 @@ impl BurstQueue {
         }
     }
 
-    /// Returns true while a burst leaves.
+    /// Returns true while a burst is in transmission.
     pub fn is_busy(&self) -> bool {
         self.busy_until.is_some()
     }
 
-    /// The burst that left has left by `now`; whether it is one that the switch knows of. `None` if none has.
+    /// Completes a transmission that ends by `now`. Returns whether the switch's program sent the burst; `None` if none ends.
     pub fn end(&mut self, now: Instant) -> Option<bool> {
         self.busy_until.filter(|end| *end <= now)?;
         self.busy_until = None;
         Some(!std::mem::take(&mut self.is_stale))
     }
 
-    /// The next burst begins to leave if none does. `guard` is kept free behind it.
+    /// Starts the next transmission if the output is idle; `guard` stays free after it.
     pub fn begin(&mut self, now: Instant, byte_time: ByteTime, guard: Duration) -> Option<Leaving> {
         if self.busy_until.is_some() {
             return None;
@@ -152,14 +152,14 @@ impl BurstQueue {
         Some(Leaving { labelled, end })
     }
 
-    /// Counts a burst that comes while nothing can leave.
+    /// Counts a burst that arrives while the output is down.
     pub fn lose(&mut self) {
         self.used.bursts += 1;
         self.used.lost_bursts += 1;
         self.lost_bursts += 1;
     }
 
-    /// Gives back the bursts that wait, in order of departure.
+    /// Removes and returns the waiting bursts, in order of departure.
     pub fn take_waiting(&mut self) -> Vec<Labelled> {
         self.waiting_bytes = Bytes::ZERO;
         let lost = std::mem::take(&mut self.waiting).into_values();
@@ -169,7 +169,7 @@ impl BurstQueue {
         lost
     }
 
-    /// Notes that the leaving burst was sent by an earlier program.
+    /// Records that the burst in transmission was sent by an earlier program.
     pub fn forget(&mut self) {
         self.is_stale = self.busy_until.is_some();
     }
@@ -222,7 +222,7 @@ mod tests {
         Labelled { burst, class, tag }
     }
 
-    /// 8 ns a byte, 10 ns between bursts; class and end of what leaves.
+    /// Starts a transmission with 8 ns per byte and 10 ns between bursts. Returns its class and end.
     fn begin(queue: &mut BurstQueue, now_ns: u64) -> Option<(u8, u64)> {
         let byte_time = ByteTime::of_rate(Rate::from_bps(1_000_000_000));
         let leaving = queue.begin(at(now_ns), byte_time, Duration::from_ns(10))?;

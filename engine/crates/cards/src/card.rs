@@ -199,12 +199,12 @@ pub enum Record {
         label: Label,
         /// The program of its edge that numbered it.
         program: u32,
-        /// True if it did not come by first choices alone.
+        /// True if the burst did not take preferred fibres only.
         is_deflected: bool,
-        /// True if its link has lost it.
+        /// True if its link lost the burst.
         is_lost: bool,
     },
-    /// An edge has a new program, which numbers bursts from 1 on.
+    /// An edge has a new program, which numbers bursts from 1.
     Renumbered,
     /// A burst is lost.
     BurstLost {

@@ -32,7 +32,7 @@ pub enum DropCause {
     NotForHost,
     /// A message that a newer one of the same station replaced.
     Outdated,
-    /// P4 had no label for its burst, or no room at an output.
+    /// P4 had no label for its burst, or blocked it at an output.
     Refused,
     /// Lost by an injected fault.
     Fault,

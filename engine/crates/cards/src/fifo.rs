@@ -20,7 +20,7 @@ use crate::ticks::IntervalQueue;
 pub struct FifoUse {
     /// Packets that came.
     pub arrived_packets: u64,
-    /// Packets among them that found room: they left, or wait, or were lost when nothing could leave any more.
+    /// Packets among them that were accepted: sent, waiting, or lost when the link went down.
     pub taken_packets: u64,
     /// Packets that were lost: they found the buffer full or were too long for it, came while nothing could leave, or waited when that
     /// began, perhaps since an earlier time. What came is what was sent, was lost, or waits.

@@ -88,7 +88,7 @@ impl IntervalTimers {
         due.is_some()
     }
 
-    /// Applies a flow-control message, the answer to a tick, if there are timers. Anything else changes nothing.
+    /// Applies a flow-control message, the answer to a tick, to its timer; ignores other messages.
     pub fn apply(timers: Option<&mut IntervalTimers>, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
         let timer = match FlowOp::try_from(message.op) {
             Ok(FlowOp::SetControlTimer) => IntervalTimer::Control,

@@ -23,7 +23,7 @@ struct Waiting {
     arrived: Instant,
     /// From then on it is of no use.
     until: Instant,
-    /// Bytes of what leaves together, this frame and those of its burst behind it.
+    /// Bytes sent together: this frame and the later ones of its burst.
     run_bytes: Bytes,
     /// Frames of that.
     run_frames: u64,
@@ -69,7 +69,7 @@ impl Queue {
     }
 }
 
-/// State of a queue, as reports have it.
+/// State of a queue, as in reports.
 pub struct QueueState {
     /// Bytes that wait.
     pub backlog_bytes: Bytes,
@@ -161,16 +161,16 @@ impl QueueSet {
 /// Queues of one optical port: some of its edge's VOQs, and the signaling queue.
 pub struct LineCard {
     queues: Vec<Queue>,
-    /// Queues that have packets.
+    /// Non-empty queues.
     filled: QueueSet,
-    /// Queues whose gate is open or will open, or that were granted bytes; some with a gate that has closed may be among them.
+    /// Queues with an open or scheduled gate, or with granted bytes; may include queues whose gate has closed.
     allowed: QueueSet,
     first_voq: u16,
     limit: Bytes,
     max_frame: Bytes,
     busy_until: Instant,
     served: usize,
-    /// The queue whose burst has begun to leave, and the rate then: its other frames come next, at that rate, which may have changed.
+    /// Queue of the burst in transmission, and the rate at its start, at which its other frames follow.
     under_way: Option<(usize, Rate)>,
 }
 
@@ -263,7 +263,7 @@ impl LineCard {
         Ok(())
     }
 
-    /// Takes the frames of a burst into a VOQ, which leave together in one slot, or gives all of them back with the reason.
+    /// Adds the frames of a burst to a VOQ, to be sent together in one slot, or returns all of them with the reason.
     pub fn enqueue_burst(
         &mut self,
         now: Instant,
@@ -472,7 +472,7 @@ impl LineCard {
             .collect()
     }
 
-    /// Use of a VOQ since the last call; `None` if the card does not have it.
+    /// Use of a VOQ since the last call; `None` for an unknown VOQ.
     pub fn take_use(&mut self, now: Instant, voq: u16) -> Option<QueueUse> {
         let voqs = self.voqs();
         let index = self.index(voq).filter(|index| *index < voqs)?;

@@ -64,7 +64,7 @@ impl Links {
         first
     }
 
-    /// The link of a timer.
+    /// Link of a timer.
     fn behind(&mut self, timer: TimerId) -> Option<&mut Link> {
         self.ports.get_mut(port_of(timer)?)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Macroflows of an edge: a queue each, let out by a bucket one burst deep at the rate that P4 tells, and a tick each period.
+//! Macroflows of an edge: each is a queue behind a token bucket of one burst, at the rate set by P4, with one tick per period.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,11 +13,11 @@ use crate::measure::delays;
 use crate::pacing::Pacer;
 use crate::{DropCause, Port};
 
-/// A burst that waits for its macroflow's rate.
+/// Burst that waits for its macroflow's rate.
 pub struct Held {
-    /// The burst.
+    /// Burst.
     pub labelled: Labelled,
-    /// The output that P4 has chosen.
+    /// Output chosen by P4.
     pub port: Port,
 }
 
@@ -36,20 +36,20 @@ struct Macroflow {
     head: Instant,
 }
 
-/// The macroflows of an edge.
+/// Macroflows of an edge.
 pub struct Macroflows {
     period: Duration,
     /// By queue; `None`: queues of none.
     of: Vec<Option<Macroflow>>,
-    /// When heads may leave, with their queues.
+    /// Departure times of heads, with their queues.
     heads: BTreeSet<(Instant, u16)>,
-    /// When macroflows tick next, with their queues.
+    /// Times of the next ticks, with their queues.
     ticks: BTreeSet<(Instant, u16)>,
-    /// Longest time from a tick to the rate that its probe brought.
+    /// Maximum time from a tick to the resulting rate.
     round_trip: Duration,
-    /// Waits of bursts that left.
+    /// Waiting times of bursts that left.
     waits: Histogram<u64>,
-    /// Bursts that were lost while they waited, since they were asked for.
+    /// Bursts lost while they waited, since the last call.
     lost: u64,
 }
 
@@ -104,7 +104,7 @@ impl Macroflows {
         self.of.get(usize::from(queue)).is_some_and(Option::is_some)
     }
 
-    /// A burst joins the queue of a macroflow that there is.
+    /// Adds a burst to the queue of an existing macroflow.
     pub fn put(&mut self, now: Instant, queue: u16, held: Held) {
         let Some(of) = self.of(queue) else { return };
         of.least_bytes = of.least_bytes.min(of.waiting_bytes);
@@ -118,14 +118,14 @@ impl Macroflows {
         }
     }
 
-    /// Counts a packet that found no room.
+    /// Counts a packet dropped for lack of memory.
     pub fn refuse(&mut self, queue: u16) {
         if let Some(of) = self.of(queue) {
             of.dropped += 1;
         }
     }
 
-    /// A burst whose rate lets it leave by `now`.
+    /// Returns a burst whose rate allows departure by `now`.
     pub fn release(&mut self, now: Instant) -> Option<Held> {
         let &(_, queue) = self.heads.first().filter(|(at, _)| *at <= now)?;
         self.heads.pop_first();
@@ -143,7 +143,7 @@ impl Macroflows {
         Some(held)
     }
 
-    /// P4 tells the rate of a macroflow; 0 is unlimited.
+    /// Sets the rate of a macroflow; 0 is unlimited.
     pub fn set_rate(&mut self, now: Instant, queue: u16, rate: Rate) -> Result<(), DropCause> {
         let of = self.of(queue).ok_or(DropCause::NoSuchQueue)?;
         of.pacer.set_rate(now, rate);
@@ -160,7 +160,7 @@ impl Macroflows {
         Ok(())
     }
 
-    /// The tick of a macroflow that is due by `now`, with its queue and the state of that.
+    /// Returns the tick of a macroflow that is due by `now`, with its queue and the state of the queue.
     pub fn tick(&mut self, now: Instant) -> Option<(u16, IntervalTick, QueueState)> {
         let &(due, queue) = self.ticks.first().filter(|(due, _)| *due <= now)?;
         self.ticks.pop_first();
@@ -182,28 +182,28 @@ impl Macroflows {
         Some((queue, tick, state))
     }
 
-    /// Longest time from a tick to the rate that its probe brought, since the last call; 0 if none did.
+    /// Maximum time from a tick to the resulting rate since the last call; 0 without any.
     pub fn take_round_trip(&mut self) -> Duration {
         std::mem::take(&mut self.round_trip)
     }
 
-    /// Waits of bursts that left since the last call.
+    /// Waiting times of bursts that left since the last call.
     pub fn take_waits(&mut self) -> Histogram<u64> {
         std::mem::replace(&mut self.waits, delays())
     }
 
-    /// Bursts that are in no wait: those that wait now, and those that were lost as they waited since the last call.
+    /// Bursts without a waiting time: those waiting now, and those lost while waiting since the last call.
     pub fn take_unserved(&mut self) -> u64 {
         let waiting = self.of.iter().flatten().map(|of| of.waiting.len() as u64);
         waiting.sum::<u64>() + std::mem::take(&mut self.lost)
     }
 
-    /// When something is due next: a burst that may leave.
+    /// Time of the next departure.
     pub fn next_release(&self) -> Option<Instant> {
         self.heads.first().map(|(at, _)| *at)
     }
 
-    /// When the next macroflow ticks.
+    /// Time of the next tick.
     pub fn next_tick(&self) -> Option<Instant> {
         self.ticks.first().map(|(due, _)| *due)
     }

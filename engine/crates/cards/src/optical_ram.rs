@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The card before an output of an optical packet switch: optical RAM, whole bursts only, cut-through.
+//! Card before an output of an optical packet switch: optical RAM for whole bursts, cut-through.
 //!
 //! P4 has decided that a burst is taken, and when. The card reckons the same apart from P4: what comes by an input leaves so long after it
 //! came as the output was still busy when the burst's label came. So bursts never interleave, and when a frame leaves is known when
@@ -45,41 +45,41 @@ impl ByteTime {
 pub struct RamSettings {
     /// Time of a byte on the wavelength.
     pub byte_time: ByteTime,
-    /// So much may still be to be sent when a burst comes.
+    /// Size of the RAM: maximum backlog at the arrival of a burst.
     pub ram: Bytes,
-    /// Kept free behind each burst.
+    /// Guard time after each burst.
     pub guard: Duration,
 }
 
 /// Use of an output since the last call. Bytes are those that links count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RamUse {
-    /// Bursts that came.
+    /// Bursts that arrived.
     pub bursts: u64,
-    /// Frames that came.
+    /// Frames that arrived.
     pub frames: u64,
     /// Their bytes.
     pub bytes: Bytes,
-    /// Time that they take on the wavelength.
+    /// Their transmission time on the wavelength.
     pub busy: Duration,
     /// Bursts that waited in the RAM.
     pub waited_bursts: u64,
     /// Sum of their waits.
     pub waited: Duration,
-    /// Most that was still to be sent when a burst came.
+    /// Maximum backlog found by an arriving burst.
     pub most_bytes: Bytes,
-    /// Frames that the card lost, since it was dark or its switch stopped.
+    /// Frames lost because the output was down, or its switch stopped.
     pub lost_frames: u64,
     /// Intervals of the output's agent that ended.
     pub intervals: u64,
-    /// Intervals among these in which more came for the output than 1.05 times what it can send.
+    /// Overloaded intervals among these: arrivals above 1.05 times the capacity of the output.
     pub overloaded_intervals: u64,
 }
 
-/// More than so many percent of what an output can send is an overload.
+/// Threshold of an overload, in percent of the capacity of an output.
 const OVERLOAD_PERCENT: u128 = 105;
 
-/// A burst that comes by an input.
+/// Burst that arrives on an input.
 #[derive(Clone, Copy)]
 struct Path {
     input: Port,
@@ -89,42 +89,42 @@ struct Path {
 struct Waiting {
     start: Instant,
     bytes: Bytes,
-    /// The one of [`OpticalRam::period`] in which it came.
+    /// [`OpticalRam::period`] of its arrival.
     period: u64,
 }
 
-/// When a frame that came begins to leave, and whether its burst found more before it than the RAM holds.
+/// Departure of a frame, and whether its burst found a backlog that exceeds the RAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
     /// First bit out.
     pub start: Instant,
-    /// True if the burst found more before it than the RAM holds.
+    /// True if the burst found a backlog that exceeds the RAM.
     pub is_over: bool,
 }
 
 /// Optical RAM of one output.
 pub struct OpticalRam {
     settings: RamSettings,
-    /// End of what is reserved, guard included.
+    /// End of the reserved time, including the guard time.
     end: Instant,
-    /// Part of that which the switch's program does not know: an earlier program reserved it.
+    /// Part of the reserved time that an earlier program reserved, unknown to the present one.
     unknown: Duration,
     paths: Vec<Path>,
-    /// Frames that have not begun to leave, by when they do.
+    /// Frames that wait, by departure.
     waiting: VecDeque<Waiting>,
     waiting_bytes: Bytes,
     timers: Option<IntervalTimers>,
     used: RamUse,
-    /// Number of calls that took the use.
+    /// Number of queries of the use so far.
     period: u64,
     arrived_bytes: Bytes,
     lost_frames: u64,
-    /// When the agent's interval began.
+    /// Start of the agent's interval.
     interval: Instant,
 }
 
 impl OpticalRam {
-    /// An empty one.
+    /// Creates an empty RAM.
     pub fn new(settings: RamSettings) -> OpticalRam {
         OpticalRam {
             settings,
@@ -147,7 +147,7 @@ impl OpticalRam {
         self.timers = Some(IntervalTimers::new(now));
     }
 
-    /// The label of a burst of this length comes by an input, with a first frame of `bytes`.
+    /// Handles the label of a burst of this length on an input, with a first frame of `bytes`.
     pub fn label(&mut self, now: Instant, input: Port, length: Bytes, bytes: Bytes) -> Taken {
         let RamSettings { byte_time, guard, .. } = self.settings;
         let has_room = self.has_room(now);
@@ -173,18 +173,18 @@ impl OpticalRam {
         }
     }
 
-    /// Returns true if an arriving burst finds no more before it, as reserved by the switch's program, than the RAM holds.
+    /// Returns true if the backlog reserved by the switch's program for earlier bursts fits into the RAM.
     pub fn has_room(&self, now: Instant) -> bool {
         let left = self.end.saturating_since(now).saturating_sub(self.unknown);
         left <= self.settings.byte_time.time(self.settings.ram)
     }
 
-    /// The switch's program is gone, and what it knew of the output.
+    /// Forgets what the switch's program knew of the output, when the program ends.
     pub fn forget(&mut self, now: Instant) {
         self.unknown = self.end.saturating_since(now);
     }
 
-    /// A frame behind a label comes by an input; `None` if no label has come there.
+    /// Handles a frame after a label on an input; `None` without a label there.
     pub fn follow(&mut self, now: Instant, input: Port, bytes: Bytes) -> Option<Taken> {
         let path = *self.paths.iter().find(|path| path.input == input)?;
         let start = now + path.shift;
@@ -220,13 +220,13 @@ impl OpticalRam {
         }
     }
 
-    /// Counts a frame that comes while nothing can leave.
+    /// Counts a frame that arrives while the output is down.
     pub fn lose(&mut self) {
         self.used.lost_frames += 1;
         self.lost_frames += 1;
     }
 
-    /// Loses what has not begun to leave, and what is reserved for it; says how many frames.
+    /// Drops waiting frames and their reservations. Returns the number of frames.
     pub fn drop_waiting(&mut self, now: Instant) -> usize {
         self.advance(now);
         let lost = self.waiting.len();
@@ -248,7 +248,7 @@ impl OpticalRam {
         lost
     }
 
-    /// An interval of the output's agent ends, in which so many bytes came for the output, dropped ones included.
+    /// Ends an interval of the output's agent with its arrivals in bytes, including drops.
     pub fn interval_ends(&mut self, now: Instant, arrived: Bytes) {
         let began = std::mem::replace(&mut self.interval, now);
         let length_ns = now.saturating_since(began).ns();

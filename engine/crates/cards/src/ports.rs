@@ -3,20 +3,20 @@
 
 use crate::Port;
 
-/// Values of some ports, from a first port on.
+/// Values of ports from a first port on.
 pub struct Ports<T> {
     first: Port,
     values: Vec<Option<T>>,
 }
 
 impl<T> Ports<T> {
-    /// No values; no port is below the first one.
+    /// Creates a map without values, for ports from the first one on.
     pub const fn from(first: Port) -> Ports<T> {
         let values = Vec::new();
         Ports { first, values }
     }
 
-    /// Gives a port its value.
+    /// Sets the value of a port.
     pub fn add(&mut self, port: Port, value: T) {
         let place = usize::from(port - self.first);
         if place >= self.values.len() {
@@ -32,7 +32,7 @@ impl<T> Ports<T> {
         self.values.get(usize::from(place))?.as_ref()
     }
 
-    /// The same, to be changed.
+    /// Value of a port, mutable.
     #[inline]
     pub fn get_mut(&mut self, port: Port) -> Option<&mut T> {
         let place = port.checked_sub(self.first)?;

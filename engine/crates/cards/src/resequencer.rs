@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_units::{Duration, Instant};
 
-/// Packets in one order: source, its program, and its queue.
+/// Sequence of packets: source, its program, and its queue.
 pub type Order = (u16, u32, u16);
 
 /// Arrivals of one order.
@@ -22,7 +22,7 @@ pub struct Resequencer<T> {
     streams: BTreeMap<Order, Stream<T>>,
     /// When what came ahead has waited long enough, the oldest first.
     deadlines: VecDeque<(Instant, Order, u64)>,
-    /// Packets that go on now, in order.
+    /// Packets released now, in order.
     ready: VecDeque<T>,
     held: u64,
 }
@@ -69,7 +69,7 @@ impl<T> Resequencer<T> {
         stream.follow(&mut self.ready);
     }
 
-    /// Lets packets go on that have waited long enough by `now`, and those before them.
+    /// Releases packets that have waited long enough by `now`, and those before them.
     pub fn expire(&mut self, now: Instant) {
         while let Some(&(_, order, place)) = self.deadlines.front().filter(|(at, _, _)| *at <= now) {
             self.deadlines.pop_front();
@@ -112,7 +112,7 @@ impl<T> Resequencer<T> {
 }
 
 impl<T> Stream<T> {
-    /// Lets early arrivals go on as far as nothing is missing.
+    /// Releases early arrivals up to the next missing packet.
     fn follow(&mut self, ready: &mut VecDeque<T>) {
         while let Some(item) = self.ahead.remove(&self.next) {
             self.next += 1;

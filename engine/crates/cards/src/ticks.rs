@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ticks of the interval timers of a queue: questions to P4, each after the answer to the one before.
+//! Ticks of the interval timers of a queue: questions to P4, one at a time.
 
 use slotwise_units::{Duration, Instant};
 use slotwise_wire::{FlowControl, IntervalTick};
@@ -13,16 +13,16 @@ use crate::{DropCause, Port};
 
 /// Queue with the interval timers of an XCP agent.
 pub trait IntervalQueue {
-    /// The interval timers; `None` without an agent.
+    /// Interval timers; `None` without an agent.
     fn timers(&self) -> Option<&IntervalTimers>;
 
-    /// The same, to be set.
+    /// Interval timers, mutable; `None` without an agent.
     fn timers_mut(&mut self) -> Option<&mut IntervalTimers>;
 
     /// State of the queue at a time, for a tick.
     fn state(&mut self, now: Instant) -> QueueState;
 
-    /// Acts before P4 gets a tick.
+    /// Hook before a tick is sent to P4.
     fn before_tick(&self, _port: Port, _tick: &IntervalTick, _out: &mut Actions) {}
 
     /// Expiry of the next timer.
@@ -38,7 +38,7 @@ pub trait IntervalQueue {
         Some((tick, state))
     }
 
-    /// Applies a flow-control message, the answer to a tick. Anything else changes nothing.
+    /// Applies a flow-control message, the answer to a tick; ignores other messages.
     fn control(&mut self, now: Instant, message: &FlowControl) -> Result<(), DropCause> {
         IntervalTimers::apply(self.timers_mut(), now, message)
     }
@@ -49,12 +49,12 @@ pub struct Ticks {
     port: Port,
     id: TimerId,
     timer: Timer,
-    /// True while P4 is asked.
+    /// True while a question to P4 is open.
     is_asking: bool,
 }
 
 impl Ticks {
-    /// The timer of a queue behind a port, which the network has set to the first tick.
+    /// Creates the timer of a queue behind a port, which the network has set to the first tick.
     pub fn new(port: Port, id: TimerId, queue: &impl IntervalQueue) -> Ticks {
         Ticks {
             port,

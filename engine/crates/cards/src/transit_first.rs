@@ -40,7 +40,7 @@ pub struct Settings {
     pub shaper: Option<Rate>,
 }
 
-/// Limit for adding fair packets that go further than `hops` stations, byte/s.
+/// Add rate limit of fairness-eligible packets to stations beyond `hops`, byte/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddLimit {
     /// Distance that is not limited, stations.
@@ -50,7 +50,7 @@ pub struct AddLimit {
 }
 
 impl AddLimit {
-    /// Returns true if it limits anything.
+    /// Returns true if the limit is finite.
     pub fn is_one(self) -> bool {
         self.rate != NO_LIMIT
     }
@@ -293,7 +293,7 @@ impl<P> TransitFirst<P> {
         Some(last.packet)
     }
 
-    /// Moves packets that the shaper lets go by `now` to their add queues.
+    /// Moves packets that the shaper releases by `now` to their add queues.
     fn enter(&mut self, now: Instant) {
         while self.shaped.front().is_some_and(|shaped| shaped.enters <= now) {
             let Some(Shaped { waiting, queue, enters }) = self.shaped.pop_front() else {
@@ -368,7 +368,7 @@ impl<P> TransitFirst<P> {
         }
     }
 
-    /// Returns true if nothing waits for the link.
+    /// Returns true if no packet waits for the link.
     fn is_empty(&self) -> bool {
         self.transit.is_empty() && self.message.is_none() && self.shaped.is_empty() && self.queues.is_empty()
     }

@@ -67,7 +67,7 @@ impl Hosts {
         }
     }
 
-    /// The node that acts for a host: that of its switch.
+    /// Node that schedules the events of a host: that of its switch.
     fn by(&self, host: usize) -> By {
         By::node(self.list[host].node)
     }

@@ -82,7 +82,7 @@ pub trait Controller {
     /// Configures the devices of `fabric`, before time starts.
     fn start(&mut self, fabric: &mut World) -> Result<Exchange, Self::Error>;
 
-    /// Lets the agents, which are at the devices, handle at `now` what `happened` there: digests and links, no packets.
+    /// Lets the agents of the devices handle at `now` what `happened` there: digests and changes of links, no packets.
     fn serve(
         &mut self,
         fabric: &mut World,
@@ -90,7 +90,7 @@ pub trait Controller {
         happened: Vec<ControlEvent>,
     ) -> Result<Served<Self::Notice>, Self::Error>;
 
-    /// Handles what has arrived at `now` (nothing, at a deadline). Reads and writes of tables go to `fabric`.
+    /// Handles the arrivals of `now` (none at a deadline). Reads and writes of tables go to `fabric`.
     fn exchange(
         &mut self,
         fabric: &mut World,
@@ -270,7 +270,7 @@ impl<C: Controller> Lockstep<C> {
         Ok(())
     }
 
-    /// Takes the messages that have reached the controller by `now`.
+    /// Removes and returns the messages that reached the controller by `now`.
     fn arrived(&mut self, now: Instant) -> Vec<Arrival<C::Notice>> {
         let is_due = |arrival: &Arrival<C::Notice>| arrival.at + self.latency <= now;
         let count = self.under_way.iter().take_while(|arrival| is_due(arrival)).count();

@@ -43,7 +43,7 @@ pub struct World {
     /// For the controller and the agents of the devices.
     control: VecDeque<ControlEvent>,
     invariants: Invariants,
-    /// Memory of `drain`.
+    /// Reused buffer of `drain`.
     entries: Vec<Entry>,
     seed: u64,
 }
@@ -82,7 +82,7 @@ impl World {
         self.changes.push((after_ns, change));
     }
 
-    /// Sets the rules that are checked.
+    /// Sets the invariants that are checked.
     #[cfg(test)]
     pub(crate) fn set_checks(&mut self, invariants: Invariants) {
         self.invariants = invariants;
@@ -121,13 +121,13 @@ impl World {
         self.net.next_event_at().map(Instant::from_ns)
     }
 
-    /// Processes all events up to and at `until`; then it is `until`, but for [`World::standstill`].
+    /// Processes all events up to and at `until`, and advances the time to it unless [`World::standstill`] is reached.
     pub fn run_until(&mut self, until: Instant) {
         while self.run_next(until) {}
         self.net.pass_time(until.ns());
     }
 
-    /// Handles the next event if it is not after `until`. False if there is none.
+    /// Handles the next event if it is not after `until`. Returns false without one.
     pub fn run_next(&mut self, until: Instant) -> bool {
         let Some((order, event)) = self.net.next_event(until.ns()) else {
             return false;
@@ -193,7 +193,7 @@ impl World {
         }
     }
 
-    /// Takes the traces of an event out of the journal. A record may show that a rule is broken.
+    /// Drains the traces of an event from the journal. A record may show a violation.
     fn drain(&mut self) {
         let mut entries = std::mem::take(&mut self.entries);
         while !self.net.journal.entries.is_empty() {
@@ -287,7 +287,7 @@ impl World {
         self.net.give_back(frame);
     }
 
-    /// Gives a device a packet-out at `at`, or now if that is past: a frame with its controller header.
+    /// Delivers a packet-out to a device at `at`, or now if that is past: a frame with its controller header.
     pub fn packet_out(&mut self, at: Instant, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
         let device = self.net.device(device_id)?;
         let frame = self.net.copy_of(frame);

@@ -92,14 +92,14 @@ impl Results {
     }
 }
 
-/// Numbers that count as equal, and places that are not compared.
+/// Tolerance for numbers, and places that are not compared.
 #[derive(Debug, Clone, Default)]
 pub struct Tolerance {
-    /// Largest difference.
+    /// Absolute tolerance.
     pub absolute: f64,
-    /// Largest difference, as a fraction of the larger absolute value.
+    /// Relative tolerance, as a fraction of the larger absolute value.
     pub relative: f64,
-    /// Places with all below them.
+    /// Ignored places, with everything below them.
     pub ignored: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ pub enum Differing {
     Numbers {
         /// Numbers that differ.
         count: usize,
-        /// All of them.
+        /// Length of the list.
         of: usize,
         /// Place of the largest difference in the list.
         at: String,
@@ -253,7 +253,7 @@ impl Comparison<'_> {
         let differing = pairs.filter(|(_, (a, b))| !(self.tolerance.accepts(**a, **b) || (a.is_nan() && b.is_nan())));
         let differing: Vec<(usize, (&f64, &f64))> = differing.collect();
         let largest = differing.iter().max_by(|(_, (a, b)), (_, (c, d))| {
-            // A number that is missing on one side differs most.
+            // A number missing on one side is the largest difference.
             let [one, other] =
                 [(*a - *b).abs(), (*c - *d).abs()].map(|it| if it.is_nan() { f64::INFINITY } else { it });
             one.total_cmp(&other)

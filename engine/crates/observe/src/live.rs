@@ -131,7 +131,7 @@ impl Snapshot {
     }
 }
 
-/// Form of a shown column for a person, by its name.
+/// Display form of a shown column, by its name.
 pub(crate) struct Reading {
     label: String,
     unit: &'static str,
@@ -140,7 +140,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Suffixes of names with the unit in which they are read, the factor to it, and decimal places.
+    /// Suffixes of names with display unit, factor and decimal places.
     const UNITS: [(&str, &str, f64, usize); 6] = [
         ("_bps", " Mb/s", 1e-6, 1),
         ("_kbps", " kb/s", 1.0, 1),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads reports from files, which anybody may have written: an error names the place of the problem.
+//! Reads reports from untrusted files: an error names the place of the problem.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,9 +12,9 @@ use slotwise_cli::notes::one_line;
 use crate::report::{REPORT_VERSION, Report, Series};
 use crate::series::{LINKS, shown_columns};
 
-/// Larger files are no reports of runs that a browser could show.
+/// Maximum file size: a browser cannot show larger reports.
 const MAX_BYTES: u64 = 1 << 30;
-/// Number of edges above all scenarios; the page has a cell per pair.
+/// Maximum number of edges, above that of all scenarios; the page has a cell per pair.
 const MAX_EDGES: usize = 4096;
 /// Limit of the names in all periods: the stream repeats them in each.
 const MAX_NAME_BYTES: usize = 256 << 20;
@@ -38,10 +38,10 @@ pub enum ReadError {
         /// Limit.
         max: u64,
     },
-    /// No JSON.
+    /// Invalid JSON.
     #[error("not a report of `slotwise simulate` or `emulate` (schema/report.schema.json): {0}")]
     Syntax(serde_json::Error),
-    /// A part of another type, or without a required key.
+    /// A part of the wrong type, or without a required key.
     #[error("{place}: {problem}")]
     Part {
         /// Path of the part.
@@ -49,7 +49,7 @@ pub enum ReadError {
         /// Problem, and the expected value.
         problem: String,
     },
-    /// A column that no run writes.
+    /// Unknown column.
     #[error("{place}: unknown column; expected one of {}", .expected.join(", "))]
     Column {
         /// Path of the column.

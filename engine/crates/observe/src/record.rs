@@ -26,7 +26,7 @@ macro_rules! tables {
         }
 
         impl TableName {
-            /// All of them.
+            /// All tables.
             pub const ALL: &'static [TableName] = &[$(TableName::$table),+];
 
             /// Returns the name of its file, without `.parquet`.

@@ -63,7 +63,7 @@ mod tests {
         let is_same = written == reference();
         assert!(
             is_same,
-            "docs/columns.md is out of date; expected the output of SLOTWISE_WRITE=1 cargo test -p slotwise-observe reference"
+            "docs/columns.md is out of date; expected the output of `slotwise schema columns`"
         );
     }
 

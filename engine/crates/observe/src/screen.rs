@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Picture of a running network on a terminal, by ANSI sequences for the cursor and styles.
 //!
-//! A picture is written from the position of the cursor, and erased when the next one comes. Nothing else of the terminal is changed, and
+//! A picture is written from the position of the cursor, and erased before the next one. No other state of the terminal is changed, and
 //! no answer is requested from it, which would arrive where the run's commands are typed. So it is as before however the run ends.
 
 use std::collections::VecDeque;
@@ -75,7 +75,7 @@ fn width(line: &Line) -> usize {
     line.iter().map(|(text, _)| text.width()).sum()
 }
 
-/// Cuts a line to a width, and removes control characters.
+/// Truncates a line to a width, and removes control characters.
 fn cut(line: Line, room: usize) -> Line {
     let mut column = 0;
     let cut = line.into_iter().map(|(text, style)| {
@@ -89,7 +89,7 @@ fn cut(line: Line, room: usize) -> Line {
     cut.collect()
 }
 
-/// Lays out a table: the first column to the left, numbers to the right. Columns that do not fit are left out: a number without a digit
+/// Lays out a table: the first column to the left, numbers to the right. Columns that do not fit are omitted: a truncated number
 /// would be another one.
 fn grid(head: Vec<String>, rows: Vec<Vec<Cell>>, room: usize) -> Vec<Line> {
     let head = head.into_iter().map(|text| (text, HEAD)).collect();
@@ -281,12 +281,12 @@ impl Screen {
         }
     }
 
-    /// Leaves the picture there.
+    /// Leaves the last picture on the terminal.
     pub fn keep(&mut self) {
         self.widths.clear();
     }
 
-    /// Writes a picture in place of the one before, on a terminal of this width.
+    /// Replaces the previous picture on a terminal of this width.
     ///
     /// # Errors
     /// Those of `out`.

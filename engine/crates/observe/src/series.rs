@@ -12,9 +12,9 @@ use crate::report::{LinkSeries, Numbers, TableSeries};
 use crate::sessions::SessionNow;
 use crate::stream::TableUpdate;
 
-/// Table of the report with one of three tables of a recording: a network has one of them.
+/// Name of the report's table of links; each network type fills it from one of three tables of a recording.
 pub(crate) const LINKS: &str = "links";
-/// Tables with more items are left to `--columns`.
+/// Maximum number of items of a table in the report; larger tables are in `--columns` only.
 const MAX_ITEMS: usize = 512;
 
 /// Returns the columns of a table of the report or the stream.
@@ -51,7 +51,7 @@ pub struct PeriodNow {
     pub sessions: Vec<SessionNow>,
 }
 
-/// Returns the last period of what was recorded.
+/// Returns the last recorded period.
 pub fn last_period(recorder: &RoutedRecorder) -> PeriodNow {
     let recording = recorder.recording();
     let tables = links(recording).into_iter().chain(others(recording));

@@ -13,7 +13,7 @@ use slotwise_units::Duration;
 
 use crate::setup::{Runner, RunnerError};
 
-/// Time of rows of which there is one.
+/// Time of rows without a time.
 pub(crate) const ONCE: Period = Period {
     end: Duration::from_s(1),
     length: Duration::from_s(1),

@@ -70,7 +70,7 @@ pub enum WorkError {
     /// A file.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// File.
         path: PathBuf,
         /// What is wrong.
         source: io::Error,
@@ -101,18 +101,18 @@ pub enum WorkError {
         /// What is wrong.
         reason: String,
     },
-    /// A scenario file cannot be merged with the files that it names.
+    /// A scenario file, or a file that it names, cannot be read.
     #[error("{path}:\n{source}")]
     Scenario {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem.
         source: ScenarioError,
     },
     /// Results of a run cannot be written, or not be read as they were written: a mistake of this program.
     #[error("{path}: {source}")]
     Columns {
-        /// The file.
+        /// File.
         path: PathBuf,
         /// What is wrong.
         source: parquet::errors::ParquetError,

@@ -230,7 +230,7 @@ impl Resolved {
         }
     }
 
-    /// Gives each flow of Linux hosts a port that no other flow of the same time has: flows over the whole run have the first ones.
+    /// Assigns each flow of Linux hosts a port that no concurrent flow has; flows over the whole run have the first ports.
     fn give_ports(&mut self) {
         let port = |number: usize| u16::try_from(usize::from(FIRST_PORT) + number).ok();
         let (of_run, of_phases): (Vec<_>, Vec<_>) = self

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that start from others: `base: FILE` names a file beside this one whose keys hold where this file has no other value.
+//! Scenario files with a base: `base: FILE` names a file whose values apply unless this file overrides them.
 //!
 //! Mappings are merged key by key, in either spelling of a key; any other value replaces that of the base, and null removes it. `name` is
 //! not inherited. Matrices of flows are read here, too, so that everything after this step is a function of one tree.
@@ -16,10 +16,10 @@ use crate::spelling::is_same;
 use crate::{MAX_FILE_BYTES, defaults};
 
 const BASE: &str = "base";
-/// Files that each start from the next one.
+/// Files, each with the next one as its base.
 const MAX_BASES: usize = 8;
 
-/// A scenario file with the files that it starts from, as one tree.
+/// Scenario file merged with its bases, as one tree.
 #[derive(Debug, Clone)]
 pub struct ScenarioFile {
     pub(crate) doc: Doc,
@@ -27,17 +27,17 @@ pub struct ScenarioFile {
     name: String,
 }
 
-/// File that another one names.
+/// File named by another one.
 #[derive(Debug, Clone)]
 struct Other {
-    /// Path as it was written.
+    /// Path as written.
     path: String,
     /// Line in the scenario file by which it was reached.
     line: u64,
 }
 
 impl ScenarioFile {
-    /// Reads a file and those that it names.
+    /// Reads a file and all files that it names.
     ///
     /// # Errors
     /// [`ScenarioError`] of the first file that cannot be read.
@@ -68,8 +68,8 @@ impl ScenarioFile {
             let line = source.files.first().map_or(base.line(), |first| first.line);
             let path = path_of(&base, BASE, &directory, line)?;
             if layers.len() == MAX_BASES {
-                let reason = "files that start from each other without end, or too many".to_owned();
-                let expected = format!("at most {MAX_BASES} files, each the base of the one before");
+                let reason = "circular bases, or too many of them".to_owned();
+                let expected = format!("a chain of at most {MAX_BASES} files");
                 return Err(refused(format!("/{BASE}"), line, reason, expected));
             }
             let at = |error| ScenarioError::Base {
@@ -194,7 +194,7 @@ impl ScenarioFile {
     }
 }
 
-/// Reads a file that is not too long.
+/// Reads a file of limited length.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut bytes = Vec::new();

@@ -87,7 +87,7 @@ impl FaultKind {
 }
 
 impl FaultKind {
-    /// Returns whether a network has what it happens to.
+    /// Returns true if a network has a possible target of the fault.
     fn may_be_in(self, scenario: &Scenario) -> bool {
         match self {
             FaultKind::ClockStep { .. } => scenario.has_star(),
@@ -102,7 +102,7 @@ fn messages(treatment: Treatment) -> FaultKind {
     FaultKind::Messages { treatment, share: 1.0 }
 }
 
-/// Kinds, without values that a file gives.
+/// All kinds, with default values.
 pub(crate) fn kinds() -> Vec<FaultKind> {
     let clock_step = FaultKind::ClockStep {
         least: Duration::from_ns(1),
@@ -128,7 +128,7 @@ fn words() -> impl Iterator<Item = (&'static str, FaultKind)> {
     kinds().into_iter().map(|kind| (kind.name(), kind))
 }
 
-/// Condition that a fault is of some kinds.
+/// Condition that a fault has one of some kinds.
 fn only_of(is_meant: impl Fn(FaultKind) -> bool) -> Only {
     let kinds = kinds().into_iter().filter(|kind| is_meant(*kind));
     only("kind", kinds.map(FaultKind::name))
@@ -138,7 +138,7 @@ fn is_step(kind: FaultKind) -> bool {
     matches!(kind, FaultKind::ClockStep { .. })
 }
 
-/// Returns whether an edge of a star can be named as the target.
+/// Returns true if an edge of a star can be the target.
 fn has_edge(kind: FaultKind) -> bool {
     let of_edges = FaultKind::Restart(Device::Edge(0).kind());
     is_step(kind) || kind == FaultKind::LinkCut || kind == of_edges
@@ -168,7 +168,7 @@ section! {
     }
 }
 
-/// The optional section `faults` of a file whose network has been read.
+/// Reads the optional section `faults` of a file whose network has been read.
 pub(crate) fn faults(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Vec<Faults> {
     let elements = r.optional_list(parent, "faults", FAULTS);
     let mut faults = Vec::with_capacity(elements.len());
@@ -204,7 +204,7 @@ impl Faults {
     }
 }
 
-/// The kind; those that nothing in this network can have are not offered.
+/// Reads the kind; kinds without a target in this network are not offered.
 fn kind(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> FaultKind {
     let words: Vec<(&str, FaultKind)> = words().collect();
     r.choice_of(fields, "kind", &words, |kind| kind.may_be_in(scenario))

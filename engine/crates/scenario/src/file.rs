@@ -64,7 +64,7 @@ impl NetworkType {
         keys.map(|key| key.key).collect()
     }
 
-    /// Returns whether something in a network of this type can have a fault.
+    /// Returns true if a network of this type can have a fault.
     fn may_have(self, fault: FaultKind) -> bool {
         match fault {
             FaultKind::ClockStep { .. } => STARS.contains(&self),
@@ -220,7 +220,7 @@ fn keys() -> Vec<Key> {
     ]
 }
 
-/// A schema that is at hand.
+/// Schema that exists already.
 struct Described(Doc);
 
 impl Schema for Described {
@@ -229,7 +229,7 @@ impl Schema for Described {
     }
 }
 
-/// Burst assembly as a star has it.
+/// Schema of burst assembly in a star.
 fn aggregation() -> Doc {
     let mut schema = AggregationKeys::schema();
     let properties = schema.get_mut("properties").expect("a section has properties");
@@ -255,7 +255,7 @@ fn aggregation() -> Doc {
     describe(&[about], schema)
 }
 
-/// Entries of `changes`, with the key that only each has, and the network types that have it.
+/// Entries of `changes`, with their distinctive key, and the network types that have them.
 fn changes_of() -> [(&'static [&'static str], &'static [NetworkType], Doc); 5] {
     [
         (&["core", "edge"], STARS, LinkChange::schema()),
@@ -348,14 +348,14 @@ fn rules(network: NetworkType) -> Doc {
     rules
 }
 
-/// Edges without switches between them, which can have no fault.
+/// Condition of edges without switches between them, which have no faults.
 const NO_SWITCHES: &str = r#"{
     "if": {"properties": {"ops": {"required": ["switches"], "properties": {"switches": {"minItems": 1}}}}},
     "else": {"properties": {"faults": {"items": {"properties": {"kind": {"not": {"const": "switch-restart"}}}}}}}
 }"#;
 
 const ABOUT: &str = "A network, the traffic of its hosts and the changes of its links. The sections present determine the network type: a star of edges around photonic cores (`cores`, `edges`), routers (`routers`), both together, a packet ring (`ring`), or optical packet switches (`ops`). Consistency between sections (a guard time shorter than a slot, endpoints that exist ...) is checked when a scenario is loaded.";
-/// Sections of which a star has one at least, and routers.
+/// Condition of a star with routers: at least one of these sections.
 pub(crate) const OF_STAR: [&str; 4] = ["frame", "cores", "edges", "queues"];
 pub(crate) const OF_ROUTERS: [&str; 2] = ["routers", "links"];
 

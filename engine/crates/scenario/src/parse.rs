@@ -57,7 +57,7 @@ impl Scenario {
         plain_of(alone(yaml)?, name)
     }
 
-    /// Warnings: values that are right and hardly meant.
+    /// Warnings: values that are valid but probably unintended.
     pub fn notes(&self) -> Vec<Problem> {
         let mut reader = Reader::default();
         ops::notes(self, &mut reader);
@@ -65,7 +65,7 @@ impl Scenario {
     }
 }
 
-/// The tree of a file that names no other file.
+/// Returns the tree of a file that names no other file.
 fn alone(yaml: &[u8]) -> Result<Doc, ScenarioError> {
     let source = ScenarioFile::read(yaml, defaults::NAME, |_| Err("scenario without a directory".to_owned()))?;
     Ok(source.doc)

@@ -88,7 +88,7 @@ pub enum ScenarioError {
     /// A file could not be read.
     #[error("{0}")]
     Unreadable(String),
-    /// A file that another one starts from is not a scenario file.
+    /// A base is not a scenario file.
     #[error("line {line} (base {path}): {error}")]
     Base {
         /// Its path.

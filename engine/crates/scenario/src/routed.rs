@@ -98,7 +98,7 @@ section! {
         pub delay: Duration = "delay_ns" required, integer(DELAY_NS);
         /// Probability of losing a packet at the end of the link, after its transmission. Default: 0.
         pub loss: f64 = "loss" or(0.0), number(0.0..=1.0);
-        /// Queue in front of the link, by its rule of admission. The packet in transmission does not count.
+        /// Queue in front of the link, by its admission rule. The packet in transmission does not count.
         pub buffer: Setting = "buffer" required, BufferShape;
         /// XCP capacity of the router's output in bit/s; edges have XCP only in front of their fibres. Default: no XCP
         /// at this output.
@@ -122,7 +122,7 @@ section! {
         pub up_delay: Duration = "up_delay_ns" required, integer(DELAY_NS);
         /// Propagation delay in ns from the router, station or edge to the host.
         pub down_delay: Duration = "down_delay_ns" required, integer(DELAY_NS);
-        /// Queue in front of each direction of the access link, by its rule of admission. The packet in transmission
+        /// Queue in front of each direction of the access link, by its admission rule. The packet in transmission
         /// does not count.
         pub buffer: Setting = "buffer" required, BufferShape;
         /// Rate allocation of the Group Transport Protocol (GTP) at a host's access link, in each direction separately

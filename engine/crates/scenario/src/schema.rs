@@ -29,7 +29,7 @@ const PATTERNS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Definitions: what stands under several keys, or is named by other files.
+/// Definitions: schemas of several keys, and those referenced by other files.
 fn definitions() -> Doc {
     let mut definitions = Doc::mapping(0);
     for (name, schema) in scheduler::definitions() {
@@ -77,7 +77,7 @@ pub fn schema() -> String {
     text + "\n"
 }
 
-/// A value on one line if it fits, else an entry a line.
+/// Prints a value on one line if it fits, else one entry per line.
 fn print(value: &Doc, indent: usize, text: &mut String) {
     let line = value.to_json();
     if line.len() + indent <= WIDTH || value.is_scalar() {

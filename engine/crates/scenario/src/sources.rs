@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys of sources that limit themselves: arrival processes of datagrams, and web users.
+//! Keys of rate-limited sources: arrival processes of datagrams, and web users.
 
 use std::ops::RangeInclusive;
 

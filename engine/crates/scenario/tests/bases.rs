@@ -83,7 +83,7 @@ fn a_base_that_cannot_be_is_refused() {
     let round = [("main.yaml", "base: main.yaml\n")];
     assert_eq!(
         refused("base: main.yaml\n", &round),
-        "line 1: /base: files that start from each other without end, or too many; expected at most 8 files, each the base of the one before"
+        "line 1: /base: circular bases, or too many of them; expected a chain of at most 8 files"
     );
     assert_eq!(
         refused("base: none.yaml\n", &[]),

@@ -12,18 +12,18 @@ use slotwise_observe::diff::{Results, Tolerance, differences};
 pub struct DiffArgs {
     /// Report (JSON), table (Parquet) or directory of tables
     first: PathBuf,
-    /// The same of another run
+    /// Results of the other run, in the same form
     second: PathBuf,
-    /// Largest difference between equal numbers
+    /// Absolute tolerance: numbers that differ by at most NUMBER count as equal
     #[arg(long, value_name = "NUMBER", default_value_t = 0.0, value_parser = not_negative)]
     absolute: f64,
-    /// Largest difference, as a fraction of the larger number
+    /// Relative tolerance, as a fraction of the larger number; added to the absolute one
     #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = not_negative)]
     relative: f64,
-    /// Place to leave out, with all below it, e.g. 'versions' or 'flows.rtt_ms'; may be repeated
+    /// Place to omit with everything below it, e.g. 'versions' or 'flows.rtt_ms'; may be repeated
     #[arg(long, value_name = "PLACE")]
     ignore: Vec<String>,
-    /// Number of differences to print
+    /// Maximum number of differences to print
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     max: usize,
 }

@@ -16,7 +16,7 @@ pub enum LineCard {
     Fifo(fifo::Args),
 }
 
-/// Runs the card until it is told to end.
+/// Runs the card until SIGINT or SIGTERM.
 pub fn run(card: &LineCard) -> Result<(), RunError> {
     match card {
         LineCard::Gates(args) => gates::run(args),

@@ -209,7 +209,7 @@ impl EdgeCard {
         }
     }
 
-    /// The bursts before an output, and their interval timers.
+    /// Bursts before an output, and their interval timers.
     fn ticking(&mut self, port: Port) -> Option<(&mut BurstQueue, &mut Ticks)> {
         match &mut self.outputs.get_mut(port)?.before {
             Before::Queue(_) => None,

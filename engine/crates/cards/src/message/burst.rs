@@ -9,13 +9,13 @@ use crate::message::{self, HEADER, ToCard};
 
 /// A frame in light.
 pub enum InLight {
-    /// The first one of a burst.
+    /// First frame of a burst.
     First(Label, Optical),
-    /// One behind it.
+    /// Further frame of a burst.
     Behind(Optical),
 }
 
-/// Reads it; `None` if it is no frame of a burst.
+/// Reads the frame; `None` if it is not part of a burst.
 #[inline]
 pub fn read(frame: &[u8]) -> Option<InLight> {
     match message::label(frame) {
@@ -28,7 +28,7 @@ pub fn read(frame: &[u8]) -> Option<InLight> {
     }
 }
 
-/// A burst is closed.
+/// Returns the message about a closed burst.
 pub fn burst_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE] {
     let mut message = [0; HEADER + TrainTick::SIZE];
     message[..HEADER].copy_from_slice(&message::header(port, LineCardKind::TrainTick));
@@ -36,7 +36,7 @@ pub fn burst_tick(port: u16, tick: &TrainTick) -> [u8; HEADER + TrainTick::SIZE]
     message
 }
 
-/// A burst has left an output, or is lost; the class and tag of the one that begins, if one does.
+/// Returns the message about a burst that was sent or lost, with class and tag of the next one, if any.
 pub fn burst_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSent::SIZE] {
     let sent = match begins {
         Some((traffic_class, tag)) => TrainSent {
@@ -55,7 +55,7 @@ pub fn burst_sent(port: u16, begins: Option<(u8, u64)>) -> [u8; HEADER + TrainSe
     message
 }
 
-/// P4's answer to a burst tick, with the label if there is a good one.
+/// Reads P4's answer to a burst tick, with the label if it is valid.
 pub fn burst_label(message: &ToCard) -> Option<(TrainLabel, Option<Label>)> {
     let content = message.content(LineCardKind::TrainLabel)?;
     let answer = TrainLabel::decode(content)?;

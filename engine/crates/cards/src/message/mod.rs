@@ -112,7 +112,7 @@ impl ToCard<'_> {
         HEADER + self.content.len()
     }
 
-    /// Content of a message of this kind, behind its headers.
+    /// Content of a message of this kind, after its headers.
     #[inline]
     pub fn content(&self, kind: LineCardKind) -> Option<&[u8]> {
         (self.kind == u8::from(kind)).then_some(self.content)

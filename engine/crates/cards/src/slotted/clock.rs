@@ -123,7 +123,7 @@ impl SlotClock {
         }
     }
 
-    /// Applies a T_d set by P4. Returns true if there was none: then the next slot is the first one.
+    /// Applies a T_d set by P4. Returns true if it is the first T_d: then the next slot is the first one.
     pub(super) fn set(&mut self, now: Instant, message: &FlowControl) -> Result<bool, DropCause> {
         let local = self.clock.local(now);
         if self.must_answer {

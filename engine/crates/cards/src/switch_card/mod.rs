@@ -34,7 +34,7 @@ struct Output {
 
 /// Card of an optical packet switch.
 pub struct SwitchCard {
-    /// By port; wavelengths for probes have none.
+    /// Outputs with optical RAM by port; wavelengths for probes have none.
     outputs: Ports<Output>,
     /// True if P4 may change the wavelength of a burst.
     converts: bool,

@@ -97,7 +97,7 @@ impl Build {
         self.net.add_nodes(self.owner, kind, devices);
     }
 
-    /// Gives a device a card of a test.
+    /// Sets a test's card of a device.
     #[cfg(test)]
     pub(crate) fn set_toy(&mut self, device: Device, card: impl Card + Send + 'static) {
         let node = self.node(device);

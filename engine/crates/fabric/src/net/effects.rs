@@ -199,7 +199,7 @@ impl<'a> Effects<'a> {
         &mut self.net.nodes[node].links
     }
 
-    /// A packet of a node enters a lane.
+    /// Sends a packet of a node into a lane.
     #[inline]
     pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at_ns: u64, flying: Flying) {
         self.net.enter_lane(By::node(node), lane, at_ns, flying);
@@ -279,7 +279,7 @@ impl<'a> Effects<'a> {
         self.net.journal.faults[fault].recovered = Some(self.now());
     }
 
-    /// Notes a record for checks and measurements over several nodes.
+    /// Adds a record for checks and measurements over several nodes.
     #[inline]
     pub(crate) fn record(&mut self, node: usize, record: Record) {
         self.net.note(Note::Seen { node, record });

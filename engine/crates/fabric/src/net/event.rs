@@ -78,14 +78,14 @@ impl Event {
     }
 }
 
-/// Actor that schedules an event: a node, or the world, which acts between events of nodes.
+/// Actor that schedules an event: a node, or the world between events of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By(u32);
 
 impl By {
     pub(crate) const WORLD: By = By(0);
 
-    /// A node, by its place in the net.
+    /// Node, by its index in the net.
     #[inline]
     pub(crate) fn node(node: usize) -> By {
         By(node as u32 + 1)
@@ -102,7 +102,7 @@ pub(crate) struct Order {
     by: u64,
 }
 
-/// Key of an event: its time, and its place among events of that time.
+/// Key of an event: time, and place among events of this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) at_ns: u64,
@@ -110,24 +110,24 @@ pub(crate) struct Key {
 }
 
 impl Order {
-    /// True for the same event: a node has each count once.
+    /// Returns true for the same event: counts of a node are unique.
     #[inline]
     pub(super) fn is_of_same_event(self, other: Order) -> bool {
         self.by == other.by
     }
 
-    /// Between events: after all of a time.
+    /// Order between events, after all events of a time.
     const BETWEEN: Order = Order {
         since: u64::MAX,
         by: u64::MAX,
     };
 }
 
-/// Bits of a time of scheduling: 73 years.
+/// Bits of the time of scheduling: 73 years.
 const TIME_BITS: u32 = 61;
-/// Bits of the count of a node: at a million events a second, half a year.
+/// Bits of the count of a node: half a year at a million events per second.
 const COUNT_BITS: u32 = 44;
-/// The world acts after the nodes of its time.
+/// Name of the world, which sorts after the names of nodes.
 const WORLD_NAME: u64 = u64::MAX >> COUNT_BITS;
 
 #[derive(Clone, Copy)]
@@ -188,9 +188,9 @@ pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
     /// The first entry has been given out, and the next one that is scheduled may take its place: most events schedule one.
     is_spent: bool,
-    /// Of the event in progress; between events, of the present.
+    /// Key of the event in progress, or of the current time between events.
     present: Key,
-    /// Name and count of the world and of each node.
+    /// Names and counts of the world and of each node.
     counts: Vec<u64>,
 }
 
@@ -251,12 +251,12 @@ impl EventQueue {
         self.heap.peek().map(|entry| entry.at_ns)
     }
 
-    /// Key of the event in progress, or of the present between events.
+    /// Key of the event in progress, or of the current time between events.
     pub(crate) fn present(&self) -> Key {
         self.present
     }
 
-    /// Nothing happens until a time.
+    /// Advances the time, until which no events are pending.
     pub(crate) fn pass_time(&mut self, now_ns: u64) {
         self.present.at_ns = now_ns;
     }

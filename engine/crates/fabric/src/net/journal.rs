@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Traces of events: messages for the controller, broken rules, records for checks over several nodes, each with the key
-//! of its event. Events only add to it, and nothing that moves depends on it; the run takes all out after each event. So
-//! journals of parts of a network can be merged by the keys of events.
+//! Traces of events: messages for the controller, violations, records for checks over several nodes, each with the key
+//! of its event. Events only append to the journal, and no packet depends on it; the run drains it after each event. So
+//! journals of partitions of a network can be merged by the keys of events.
 //!
-//! Sums need no key: losses and passes. A capture needs none, since one node sends all that passes a place of captures.
+//! Sums (losses, passes) need no key. Captures need none, since all packets of a capture point come from one node.
 
 use slotwise_cards::card::Record;
 use slotwise_cards::packet::Frame;
@@ -31,14 +31,14 @@ pub(crate) struct InBurst {
 pub(crate) enum Note {
     /// Message for the controller.
     Control(ControlEvent),
-    /// Broken rule, found now or later.
+    /// Violation of an invariant, found now or later.
     Broken {
         invariant: Invariant,
         at: Instant,
         place: Place,
         packet: Option<Optical>,
     },
-    /// Record for checks and measurements over several nodes, made at one of them.
+    /// Record of one node for checks and measurements over several nodes.
     Seen { node: usize, record: Record },
     /// Fate of a packet.
     InBurst(InBurst),
@@ -52,7 +52,7 @@ pub(crate) struct Entry {
 
 /// Traces of events.
 pub(crate) struct Journal {
-    /// Of the event in progress.
+    /// Key of the event in progress.
     pub(crate) entries: Vec<Entry>,
     pub(crate) drops: Drops,
     pub(crate) captures: Option<Captures>,

@@ -22,7 +22,7 @@ const CONTROLLER_HEADER: usize = PacketIn::SIZE;
 pub(crate) struct Messages {
     /// By the number of the fault.
     pub(super) in_force: Vec<usize>,
-    /// A generator for each node.
+    /// Generators of the nodes.
     random: Vec<Pcg64Mcg>,
     seed: u64,
     most_late_ns: u64,

@@ -100,7 +100,7 @@ impl Net {
         self.queue.schedule(by, at_ns, event);
     }
 
-    /// Key of the event in progress, or of the present between events.
+    /// Key of the event in progress, or of the current time between events.
     pub(crate) fn present(&self) -> Key {
         self.queue.present()
     }
@@ -110,7 +110,7 @@ impl Net {
         self.queue.settle();
     }
 
-    /// A packet of a node enters a lane at whose end it is at a time.
+    /// Sends a packet of a node into a lane, with its arrival time at the end of the lane.
     #[inline]
     pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at_ns: u64, flying: Flying) {
         self.lanes[lane].enter(&mut self.queue, by, at_ns, flying);
@@ -189,7 +189,7 @@ impl Net {
         self.journal.entries.push(Entry { key, note });
     }
 
-    /// Notes that a rule is broken.
+    /// Records the violation of an invariant.
     pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
         let at = Instant::from_ns(self.now_ns);
         self.note(Note::Broken {

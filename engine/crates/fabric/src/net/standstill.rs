@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Time that does not go on: events that schedule each other at one instant, without an end.
+//! Standstill of time: events that schedule each other at one instant without end.
 
 use std::collections::BTreeMap;
 
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 
-/// More events than any network has at one time: it takes some seconds to get there.
+/// Number of events at one time above that of any network; reached after some seconds.
 pub(crate) const MAX_AT_ONCE: u64 = 10_000_000;
-/// Events before a standstill that are looked at, to name the node that they belong to.
+/// Number of last events that are examined to name their node.
 const SAMPLE: u64 = 1000;
 
-/// Reason why a network runs no further.
+/// Reason for the end of a run before its time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("simulated time stuck at {at}: more than {events} events at this time, last: {last}; {cause}")]
 pub struct Standstill {
@@ -19,16 +19,16 @@ pub struct Standstill {
     pub at: Instant,
     /// Events that took place at this time.
     pub events: u64,
-    /// The next one, and where it would have taken place.
+    /// Next event and its place.
     pub last: String,
-    /// The cause.
+    /// Cause.
     pub cause: StandstillCause,
 }
 
 /// Cause of a standstill, by the last events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StandstillCause {
-    /// Packets enter a P4 program again and again.
+    /// Packets that enter a P4 program repeatedly.
     #[error(
         "{packets} of the last {SAMPLE} events are packets that enter P4 of {device}, which runs '{program}'; expected a \
          program that does not make new packets for P4 without end"
@@ -41,12 +41,12 @@ pub enum StandstillCause {
         /// Their number.
         packets: u64,
     },
-    /// No packet enters P4.
+    /// Events without packets for P4.
     #[error("none of the last {SAMPLE} events is a packet that enters P4: this is a bug in the engine")]
     Engine,
 }
 
-/// Counts what happens at one time.
+/// Counter of events at one time.
 pub(crate) struct AtOnce {
     pub(crate) most: u64,
     pub(super) count: u64,
@@ -82,7 +82,7 @@ impl AtOnce {
         *self.packets.entry(device).or_default() += 1;
     }
 
-    /// Begins to count at another time.
+    /// Restarts the count at a new time.
     #[inline]
     pub(super) fn restart(&mut self) {
         self.count = 0;
@@ -91,7 +91,7 @@ impl AtOnce {
         }
     }
 
-    /// Switch with most packets for P4 among the last events, and their number.
+    /// Returns the switch with most packets for P4 among the last events, and their number.
     pub(super) fn most_packets(&self) -> Option<(Device, u64)> {
         let packets = self.packets.iter().map(|(device, packets)| (*device, *packets));
         packets.max_by_key(|(_, packets)| *packets)

@@ -81,7 +81,7 @@ impl Datagrams {
         flows.filter_map(|(index, flow)| flow.next_ns().map(|next_ns| (index, next_ns)))
     }
 
-    /// The host that sends a flow.
+    /// Sending host of a flow.
     pub(crate) fn host_of(&self, index: usize) -> HostId {
         self.flows[index].flow.from
     }

@@ -262,7 +262,7 @@ impl Streams {
         starts.collect()
     }
 
-    /// The host that sends a flow.
+    /// Sending host of a flow.
     pub(crate) fn host_of(&self, index: usize) -> usize {
         self.flows[index].spec.from
     }

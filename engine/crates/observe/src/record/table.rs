@@ -44,14 +44,14 @@ pub struct Declaration {
     pub columns: &'static [Column],
 }
 
-/// A value that one row is made from.
+/// Source of one row.
 pub trait Row {
     /// Table of these rows.
     const TABLE: TableName;
     /// Its columns.
     const DECLARATION: &'static Declaration;
 
-    /// Calls `put` with each number of the row, in the order of the columns.
+    /// Calls `put` with each number of the row in the order of the columns.
     fn put(&self, period: &Period, put: &mut dyn FnMut(f64));
 }
 

@@ -33,7 +33,7 @@ const MAX_STATE_WORDS: usize = 1 << 16;
 const MAX_CELLS: usize = u32::MAX as usize;
 /// What a table takes without entries: most is what its LPM lookups begin with.
 const TABLE_BYTES: u64 = 8 << 10;
-/// Most characters of the name of a program.
+/// Maximum number of characters in the name of a program.
 const MAX_NAME: usize = 128;
 /// Most words of a packed table key.
 const MAX_KEY_WORDS: usize = 256;

@@ -28,7 +28,7 @@ struct Coordinate {
 /// Runs with an entry for each point of their grids.
 ///
 /// # Errors
-/// The first grid that is wrong.
+/// [`ExperimentError`] of the first invalid grid.
 pub(super) fn runs(runs: BTreeMap<String, RunSpec>) -> Result<BTreeMap<String, RunSpec>, ExperimentError> {
     let mut unfolded = BTreeMap::new();
     for (pattern, mut run) in runs {
@@ -73,7 +73,7 @@ fn points(place: &str, grid: Mapping) -> Result<Vec<Vec<Coordinate>>, Experiment
         let named: Option<Vec<(String, Value)>> = named.collect();
         let Some(named) = named.filter(|named| !named.is_empty() && named.len() * points.len() <= MAX_RUNS) else {
             let expected = format!("a list of values or a mapping of names to values, and at most {MAX_RUNS} runs");
-            return Err(mismatch(place, format!("axis '{axis}' cannot be walked"), expected));
+            return Err(mismatch(place, format!("invalid axis '{axis}'"), expected));
         };
         points = points
             .iter()
@@ -175,7 +175,7 @@ mod tests {
             refused("'{s}@{ms}': {scenario: x, grid: {ms: [1, 2]}}"),
             "run '{s}@{ms}': unknown axis in '{s}@1'; expected the names of its axes in braces"
         );
-        assert!(refused("'{ms}': {scenario: x, grid: {ms: 5}}").starts_with("run '{ms}': axis 'ms' cannot be walked"));
+        assert!(refused("'{ms}': {scenario: x, grid: {ms: 5}}").starts_with("run '{ms}': invalid axis 'ms'"));
         let many = format!("[{}]", vec!["1"; 101].join(", "));
         let many = format!("'{{a}}{{b}}': {{scenario: x, grid: {{a: {many}, b: {many}}}}}");
         assert!(refused(&many).contains("at most 10000 runs"));

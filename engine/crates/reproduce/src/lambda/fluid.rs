@@ -350,7 +350,7 @@ impl Cases {
     }
 }
 
-/// Returns a row with numbers that may be others.
+/// Returns a row with example numbers.
 fn row_of(table: &Table, row: usize, number: impl Fn(&str, f64) -> f64) -> Vec<f64> {
     let columns = table.columns().zip(&table.numbers);
     columns.map(|(column, numbers)| number(column, numbers[row])).collect()

@@ -84,7 +84,7 @@ impl Doc {
         keys.filter_map(Doc::as_str).map(str::to_owned).collect()
     }
 
-    /// Gives a key of a mapping another line.
+    /// Sets the line of a key of a mapping.
     pub(crate) fn set_key_line(&mut self, key: &str, line: u64) {
         let entries = self.entries_mut().into_iter().flatten();
         let mut keys = entries.map(|(known, _)| known);
@@ -93,12 +93,12 @@ impl Doc {
         }
     }
 
-    /// Returns whether this is a null value.
+    /// Returns true for a null value.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.scalar_value(), Some(Scalar::Null))
     }
 
-    /// Notes for all nodes that they are of another file than the scenario's; files have numbers from 1.
+    /// Sets the file of all nodes, which is not the scenario's; files have numbers from 1.
     pub(crate) fn set_file(&mut self, file: u64) {
         self.line = Doc::line_in(file, self.line);
         match &mut self.node {

@@ -12,7 +12,7 @@ use crate::parse::FLOW_RATE_BPS;
 use crate::reader::{Fields, Reader};
 use crate::section::{Section, integer, nested, number, raw, section};
 
-/// More hosts than any scenario has.
+/// Maximum number of hosts, above that of all scenarios.
 const HOSTS: RangeInclusive<u64> = 1..=10_000;
 /// Largest number of a matrix.
 const MAX_WEIGHT: f64 = 1_000_000.0;
@@ -24,7 +24,7 @@ section! {
         /// Fraction of each sender's rate that goes to one receiver, drawn once for each as in a permutation; the rest goes to all
         /// others in equal parts.
         skew: Option<f64> = "skew" optional, number(0.0..=1.0);
-        /// Fraction of each sender's rate that goes to some receivers, drawn once.
+        /// Fraction of each sender's rate that goes to the same few receivers, drawn once.
         hotspot: Option<Hotspot> = "hotspot" optional, nested::<Hotspot>();
         /// Numbers by sender and receiver, a row per sender.
         matrix: Option<Doc> = "matrix" read_optional(r.optional(fields, "matrix").cloned()), raw(r#"{"type": "array"}"#);
@@ -32,7 +32,7 @@ section! {
 }
 
 section! {
-    /// Receivers with more traffic than others.
+    /// Hotspot receivers.
     #[derive(Debug, Clone, Copy)]
     struct Hotspot {
         /// Number of these receivers.
@@ -212,7 +212,7 @@ impl Unfolding<'_> {
         Some(keys)
     }
 
-    /// Takes over the problems of a reader; `None` if there are any.
+    /// Adds the problems of a reader; `None` if it has any.
     fn take_problems(&mut self, reader: Reader, at: &Doc) -> Option<()> {
         let is_right = reader.problems.is_empty();
         for mut problem in reader.problems {

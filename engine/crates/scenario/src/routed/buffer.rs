@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue in front of a link: its rule of admission, one of those that crate `cards` lists.
+//! Queue in front of a link: its admission rule, one of those listed by crate `cards`.
 
 use slotwise_cards::admission::{Amount, Parameter, ROWS, Row, Setting};
 

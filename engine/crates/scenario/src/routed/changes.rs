@@ -14,12 +14,12 @@ use crate::section::{Section as _, defined, flag, integer, name, section};
 const FIRST_MS: RangeInclusive<u64> = 0..=*DURATION_MS.end();
 const TIMES: RangeInclusive<u64> = 1..=100_000;
 
-/// A change, at one time or several times over.
+/// Change at one time, or repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoutedChange {
-    /// The first time.
+    /// First time.
     pub at_ms: u64,
-    /// (period in ms, how often in all) of one that comes again.
+    /// (period in ms, number of occurrences) of a repeated change.
     pub again: Option<(u64, u64)>,
     /// Changed values.
     pub what: Changed,
@@ -45,7 +45,7 @@ pub enum Changed {
     Span {
         /// Its index among [`crate::Ring::spans`].
         span: usize,
-        /// If false, it goes down.
+        /// If false, the span goes down.
         up: bool,
     },
     /// The links of a group of hosts.
@@ -59,7 +59,7 @@ pub enum Changed {
     },
 }
 
-/// Names of what may change.
+/// Names of possible targets.
 pub(crate) struct Targets<'a> {
     pub(super) links: Names<'a>,
     pub(super) spans: Names<'a>,
@@ -155,7 +155,7 @@ change! {
     any ["up_delay_ns", "down_delay_ns"]
 }
 
-/// The span under `span`, by its name or that from its other end.
+/// Reads the span under `span`, by its name from either end.
 fn span(r: &mut Reader, targets: &Targets, fields: &Fields) -> usize {
     let name = r.optional(fields, "span").and_then(Doc::as_str);
     let back = targets.spans_back.iter().position(|back| Some(back.as_str()) == name);

@@ -15,50 +15,50 @@ use crate::reader::{Fields, Reader};
 use crate::section::{Section as _, defined, flag, integer, name, section, word};
 use crate::sources::{FlowWeb, GroupUdp};
 
-/// From the least that holds the headers of every transport and a byte.
+/// Minimum: the headers of every transport, and one byte.
 const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
-/// Flows of two hosts, which have a port each.
+/// Flows per host pair, each with a separate port.
 const FLOWS_EACH: RangeInclusive<u64> = 1..=1000;
-/// Up to the largest window that can be advertised with scaling.
+/// Maximum: the largest window that can be advertised with scaling.
 const WINDOW_BYTES: RangeInclusive<u64> = 1..=65_535 << 14;
 const START_MS: RangeInclusive<u64> = 0..=*DURATION_MS.end();
 
-/// Equal flows: so many from each host of a party to the host of the same number in another.
+/// Group of equal flows from each host of a party to the host with the same number in another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowGroup {
     /// Name of the group; flow `i` of it is `NAME.i`.
     pub name: String,
-    /// The senders.
+    /// Senders.
     pub from: Party,
-    /// The receivers, as many.
+    /// Receivers, as many as senders.
     pub to: Party,
-    /// Flows of each two hosts.
+    /// Flows per host pair.
     pub each: u32,
     /// Congestion control.
     pub transport: Transport,
-    /// Whether it uses SACK.
+    /// True if SACK is used.
     pub sack: bool,
-    /// Settings of its TCP.
+    /// TCP settings.
     pub tcp: Tcp,
-    /// Data that each sends.
+    /// Data sent by each flow.
     pub source: Source,
-    /// Largest IP packet that they send.
+    /// Size of the largest IP packet.
     pub packet_bytes: u32,
-    /// DSCP of their packets, acknowledgements among them.
+    /// DSCP of the packets, including acknowledgments.
     pub dscp: u8,
-    /// Window of their receivers; `None`: as large as those of Linux may become.
+    /// Receive window; `None`: the maximum of Linux.
     pub window_bytes: Option<u32>,
     /// Earliest start.
     pub start_ms: u64,
-    /// Flow `i` of `n` starts within the `i`-th part of this time, by seed.
+    /// Start jitter: flow `i` of `n` starts within the `i`-th part of this time, drawn from the seed.
     pub spread_ms: u64,
-    /// Time after which its sources send nothing new; `None`: the end of the run.
+    /// Time after which sources send no new data; `None`: the end of the run.
     pub stop_ms: Option<u64>,
-    /// Packet statistics are recorded.
+    /// True if packet statistics are recorded.
     pub measure: bool,
 }
 
-/// Data that a flow sends.
+/// Data of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
     /// A stream.
@@ -68,16 +68,16 @@ pub enum Source {
     },
     /// UDP datagrams in full IP packets.
     Udp {
-        /// Rate, counted in IP bytes; of bursts with an on-off process.
+        /// Rate, counted in IP bytes; with an on-off process, that of the on periods.
         rate: Rate,
         /// Packet spacing.
         process: Process,
     },
     /// A session of GTP.
     Gtp(GtpFlow),
-    /// Pages for users at the receiving host, one connection a page.
+    /// Pages for users at the receiving host, one connection per page.
     Web {
-        /// Users of each flow.
+        /// Users per flow.
         users: u32,
         /// Their behaviour.
         web: Web,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys that stand only with some words of another key.
+//! Keys that apply only with some words of another key.
 
 use super::{Shape, object, text};
 use crate::doc::Doc;
 use crate::reader::{Fields, Reader};
 
-/// Words of a key that another key needs.
+/// Words of a key that another key requires.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Only {
     key: &'static str,
@@ -24,7 +24,7 @@ pub(crate) fn only(key: &'static str, words: impl IntoIterator<Item = &'static s
 }
 
 impl Only {
-    /// The same, met by a mapping without the key, too.
+    /// The same condition, also met by a mapping without the key.
     pub(crate) fn or_without(self) -> Only {
         Only {
             is_default: true,
@@ -32,7 +32,7 @@ impl Only {
         }
     }
 
-    /// Returns whether the condition is met; `None` if the key is wrong or missing, which has been reported.
+    /// Returns whether the condition is met; `None` if the key is invalid or missing, which has been reported.
     fn is_met(&self, r: &Reader, fields: &Fields) -> Option<bool> {
         let Some(value) = r.optional(fields, self.key) else {
             return self.is_default.then_some(true);
@@ -43,7 +43,7 @@ impl Only {
         (!is_wrong).then(is_one)
     }
 
-    /// Reports a key that stands where the condition is not met. Returns whether it may stand.
+    /// Reports a key that does not apply. Returns true if it applies.
     fn allows(&self, r: &mut Reader, fields: &Fields, key: &str) -> bool {
         let is_met = self.is_met(r, fields) != Some(false);
         if !is_met && r.optional(fields, key).is_some() {
@@ -64,7 +64,7 @@ impl Only {
     }
 }
 
-/// Reads a key that is required where a condition is met, and stands nowhere else.
+/// Reads a key that is required if a condition is met, and else not allowed.
 pub(crate) fn required_if<S: Shape>(
     r: &mut Reader,
     fields: &Fields,
@@ -78,7 +78,7 @@ pub(crate) fn required_if<S: Shape>(
     }
 }
 
-/// Reads a key that may stand where a condition is met.
+/// Reads a key that is allowed if a condition is met.
 pub(crate) fn optional_if<S: Shape>(
     r: &mut Reader,
     fields: &Fields,
@@ -92,7 +92,7 @@ pub(crate) fn optional_if<S: Shape>(
     }
 }
 
-/// Properties that are not there.
+/// Schema of forbidden properties.
 pub(super) fn none<'k>(keys: impl Iterator<Item = &'k str>) -> Doc {
     object(keys.map(|key| (key, object([("not", Doc::mapping(0))]))))
 }

@@ -66,7 +66,7 @@ impl Schema for Defined {
     }
 }
 
-/// The only value that there may be.
+/// The only allowed value.
 pub(crate) struct Constant(u64);
 
 pub(crate) fn constant(value: u64) -> Constant {
@@ -255,7 +255,7 @@ impl Element for Name {
     }
 }
 
-/// Text that is not empty.
+/// Non-empty text.
 pub(crate) struct Text;
 
 pub(crate) fn string() -> Text {

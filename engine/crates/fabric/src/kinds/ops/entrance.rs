@@ -319,7 +319,7 @@ impl Ops {
     }
 }
 
-/// A switch outside has not sent a train on: it is lost there.
+/// Records the loss of a burst that a switch outside did not forward.
 pub(super) fn train_is_overdue(fx: &mut Effects<'_>, crossing: &Crossing) {
     if let (Origin::Light { program, .. }, Some(label)) = (crossing.origin, crossing.label) {
         fx.record(fx.node(crossing.device), Record::BurstLost { label, program });

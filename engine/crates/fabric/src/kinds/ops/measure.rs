@@ -25,9 +25,9 @@ use slotwise_cards::switch_card::SwitchCard;
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpsEdgeUse {
-    /// Largest amount, as links count it, that waited in it at once.
+    /// Maximum backlog, as links count bytes.
     pub most_held: Bytes,
-    /// Longest time from a probe to the rate that it brought; 0 of none.
+    /// Maximum time from a probe to the resulting rate; 0 without probes.
     pub probe_round_trip: Duration,
     /// Trains that are in none of [`ViewMut::take_waits`]: those that wait for the rate of their macroflow now, and those that were
     /// lost as they waited.

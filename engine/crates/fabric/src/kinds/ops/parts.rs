@@ -29,7 +29,7 @@ pub struct Ops {
     /// By switch.
     pub(super) switches: Vec<SwitchMeter>,
     pub(super) watch: Watch,
-    /// Programs that each edge has been given so far.
+    /// Number of programs loaded by each edge so far.
     pub(super) programs: Vec<u32>,
     /// How often a train may be deflected.
     pub(super) deflections: u8,

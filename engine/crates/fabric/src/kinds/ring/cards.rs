@@ -38,7 +38,7 @@ fn station_at(end: usize) -> (u16, u8) {
     ((end / ringlets) as u16, (end % ringlets) as u8)
 }
 
-/// Port by which packets of a ringlet come to a station.
+/// Ingress port of a ringlet at a station.
 fn place_of(device: Device, ringlet: u8) -> Place {
     let port = port_in(ringlet);
     Place::Port { device, port }

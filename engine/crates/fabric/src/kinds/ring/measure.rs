@@ -48,7 +48,7 @@ impl View<'_, Ring> {
         self.kind.watch.delivered_bytes(source, destination)
     }
 
-    /// Time since when all links of the ring have had light and all stations a program; `None` if it is not so now.
+    /// Start of the present period in which all links of the ring are up and all stations run; `None` outside of such a period.
     pub fn whole_since(&self) -> Option<Instant> {
         let is_lit = self.look.cards::<StationCard>().all(StationCard::is_lit);
         let mut stations = (0..self.kind.watch.stations()).map(|station| device(station as u16));

@@ -44,7 +44,7 @@ impl FirstLight {
         self.waits.len()
     }
 
-    /// The wait that this part (0 to 1) of them did not exceed, to three digits; 0 if there was none.
+    /// Quantile (0 to 1) of the waiting times, with three digits; 0 without any.
     pub fn quantile(&self, quantile: f64) -> Duration {
         Duration::from_ns(self.waits.value_at_quantile(quantile))
     }

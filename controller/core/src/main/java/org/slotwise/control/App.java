@@ -13,7 +13,7 @@ import org.slotwise.control.topology.Topology;
  * One application of a controller as a pure state machine: it reads no clock, opens no socket and starts no thread; one thread
  * at a time may call it. Several run side by side over one session a switch ({@link AppHost}).
  *
- * @param <V> what it shows of itself, immutable
+ * @param <V> view of the application, immutable
  */
 public abstract class App<V> {
     private final String id;
@@ -22,7 +22,7 @@ public abstract class App<V> {
     private long nowNs;
     private List<Command> commands = new ArrayList<>();
 
-    /** Takes its name (lower-case letters, digits and hyphens), its part of the network, and the tables that it alone writes. */
+    /** Creates an application with a name (lower-case letters, digits and hyphens), its part of the network, and the tables that only it writes. */
     protected App(String id, Topology topology, Ownership owns) {
         this.id = Objects.requireNonNull(id);
         this.topology = Objects.requireNonNull(topology);
@@ -39,7 +39,7 @@ public abstract class App<V> {
         return topology;
     }
 
-    /** The tables that it alone writes; events have no entries of others. */
+    /** Tables that only this application writes; events have no entries of other tables. */
     public final Ownership owns() {
         return owns;
     }
@@ -54,12 +54,12 @@ public abstract class App<V> {
         return Optional.empty();
     }
 
-    /** Returns true if a packet-in is for this application. By default none is. */
+    /** Returns true if a packet-in is for this application. Default: false. */
     public boolean claims(Event.PacketIn packet) {
         return false;
     }
 
-    /** Handles an event that happened at {@code now}, which never goes back, and returns what to do, in order. */
+    /** Handles an event of time {@code now}, which never decreases, and returns commands in order. */
     public final List<Command> onEvent(long now, Event event) {
         nowNs = now;
         commands = new ArrayList<>();
@@ -72,31 +72,31 @@ public abstract class App<V> {
         return commands;
     }
 
-    /** Handles an event that is no {@link Event.Call}. */
+    /** Handles an event other than {@link Event.Call}. */
     protected abstract void handle(Event event);
 
     /** Continues after each event and each call, at the same time. */
     protected void finish() {
     }
 
-    /** Adds to what the present event makes the application do. */
+    /** Appends a command to those of the current event. */
     protected final void send(Command command) {
         commands.add(command);
     }
 
-    /** Time of the present event. */
+    /** Time of the current event. */
     protected final long nowNs() {
         return nowNs;
     }
 
-    /** Returns when {@link Event.DeadlineReached} is wanted if nothing else happens. By default never. */
+    /** Returns the time of the next {@link Event.DeadlineReached} if no event comes before. Default: never. */
     public OptionalLong nextDeadlineNs() {
         return OptionalLong.empty();
     }
 
-    /** Returns true if all its switches have had all rules that are there from the beginning, at least once. */
+    /** Returns true once all switches of the application have had all their initial entries. */
     public abstract boolean isConfigured();
 
-    /** Returns what is known now. */
+    /** Returns the present view. */
     public abstract V view();
 }

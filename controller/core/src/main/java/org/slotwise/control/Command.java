@@ -106,14 +106,14 @@ public abstract class Command {
         }
     }
 
-    /** News for whoever listens to the controller. */
+    /** Notice for the log and for listeners of the controller. */
     public static class Notice extends Command {
         private final String app;
         private final String event;
         private final String text;
         private final boolean failure;
 
-        /** Takes the name of the application, what happened, in a word or two joined by underscores, and a sentence for a log. */
+        /** Creates a notice: name of the application, event as words joined by underscores, and a sentence for a log. */
         public Notice(String app, String event, String text) {
             this(app, event, text, false);
         }
@@ -125,7 +125,7 @@ public abstract class Command {
             this.failure = failure;
         }
 
-        /** Returns one that somebody ought to look into. */
+        /** Returns a notice of a failure, which needs attention. */
         public static Notice ofFailure(String app, String event, String text) {
             return new Notice(app, event, text, true);
         }
@@ -140,7 +140,7 @@ public abstract class Command {
             return event;
         }
 
-        /** Returns true if somebody ought to look into it. */
+        /** Returns true for a failure, which needs attention. */
         public final boolean isFailure() {
             return failure;
         }

@@ -12,14 +12,14 @@ public abstract class Event {
     private Event() {
     }
 
-    /** Request to one application from outside the switches: a {@link Call}, or a kind of the application's own. */
+    /** Request to one application from outside the switches: a {@link Call}, or a type of that application. */
     public abstract static class Order extends Event {
-        /** Makes one. */
+        /** Creates an order. */
         protected Order() {
         }
     }
 
-    /** Order that is a call of a method of the application. */
+    /** Order that calls a method of the application. */
     public static final class Call extends Order {
         private final Consumer<App<?>> method;
 
@@ -27,7 +27,7 @@ public abstract class Event {
             this.method = method;
         }
 
-        /** Returns the order to call a method of an application of type {@code A}; one for another application is a defect. */
+        /** Returns the order to call a method of an application of type {@code A}; sending it to another application is a defect. */
         @SuppressWarnings("unchecked")
         public static <A extends App<?>> Call of(Consumer<A> method) {
             return new Call(app -> method.accept((A) app));

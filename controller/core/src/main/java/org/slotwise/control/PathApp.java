@@ -6,30 +6,30 @@ import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.control.topology.Topology;
 
 /**
- * Application whose tables follow the light of the switches' ports: paths are found once for all that happened at one time.
+ * Application whose tables depend on the status of ports: paths are computed once for all changes of one time.
  *
- * @param <S> a switch, and what the application knows of it
- * @param <V> what it shows of itself
+ * @param <S> state of a switch
+ * @param <V> view of the application, immutable
  */
 public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
     private final LightChanges light = new LightChanges();
     private long reroutes;
 
-    /** Takes what an {@link App} has. */
+    /** Creates an application; arguments as for {@link App}. */
     protected PathApp(String id, Topology topology, Ownership owns) {
         super(id, topology, owns);
     }
 
-    /** Returns true if paths lead by a port of a switch. */
+    /** Returns true if paths use a port of a switch. */
     protected abstract boolean leadsBy(S state, int port);
 
-    /** Finds paths by the light that there is now, calls {@link KeptSwitch#change} where they are others, and returns how many are. */
+    /** Computes paths over the ports that are up, calls {@link KeptSwitch#change} for switches whose paths change, and returns the number of changed paths. */
     protected abstract int findPaths();
 
-    /** Words for what {@link #findPaths} counts, such as {@code routes}. */
+    /** Words for the paths that {@link #findPaths} counts, such as {@code routes}. */
     protected abstract String paths();
 
-    /** Sets the status of a port as somebody reports it whose switch cannot. */
+    /** Sets the status of a port whose switch cannot report it. */
     public final void reportPort(SwitchPort port, boolean isUp) {
         state(port.device()).ifPresent(state -> onPort(state, port.port(), isUp));
     }
@@ -65,7 +65,7 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
         }
     }
 
-    /** At once, after what has happened already. */
+    /** Returns the current time if paths are due, so that pending events come first. */
     @Override
     public OptionalLong nextDeadlineNs() {
         return light.deadlineNs();
@@ -76,7 +76,7 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
         return new SwitchStatus(state.isReady(), !light.isPending() && state.isCurrent(), state.dark());
     }
 
-    /** How often paths have changed since fibres or links were lost or came back. */
+    /** Number of path computations after links went down or up that changed paths. */
     protected final long reroutes() {
         return reroutes;
     }

@@ -27,12 +27,12 @@ public class SwitchStatus {
         return ready;
     }
 
-    /** Returns true if its tables have all that they ought to have. */
+    /** Returns true if the tables of the switch have all their entries. */
     public final boolean isSettled() {
         return settled;
     }
 
-    /** Ports without light by which paths lead. */
+    /** Ports that are down and that paths would use. */
     public final Set<Integer> darkPorts() {
         return dark;
     }

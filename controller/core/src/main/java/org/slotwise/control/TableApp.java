@@ -12,41 +12,41 @@ import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Topology;
 
 /**
- * Application that keeps switches' tables as they ought to be: what has changed is written to each switch in one batch as soon as that has
- * answered the one before, and a switch that has rejected a batch is read again.
+ * Application that maintains the tables of switches: changes are written to each switch in one batch once the previous batch is
+ * acknowledged, and a switch that rejected a batch is read again.
  *
- * @param <S> a switch, and what the application knows of it
- * @param <V> what it shows of itself
+ * @param <S> state of a switch
+ * @param <V> view of the application, immutable
  */
 public abstract class TableApp<S extends KeptSwitch, V> extends App<V> {
     private final Map<DeviceId, S> states = new LinkedHashMap<>();
     private long lastBatch;
     private long writeFailures;
 
-    /** Takes what an {@link App} has; switches are {@link #add added}. */
+    /** Creates an application without switches, which are {@link #add added}; arguments as for {@link App}. */
     protected TableApp(String id, Topology topology, Ownership owns) {
         super(id, topology, owns);
     }
 
-    /** Takes a switch, which is not there yet; all its ports have light. */
+    /** Adds a switch, which is not connected yet; all its ports are up. */
     protected final void add(S state) {
         states.put(state.id(), state);
     }
 
-    /** The switches, in the order in which they were added. */
+    /** Switches in the order of their addition. */
     protected final Collection<S> states() {
         return Collections.unmodifiableCollection(states.values());
     }
 
-    /** A switch of this network; empty: there is none with this number, or whoever asks has seen the network before this one. */
+    /** Returns a switch of this network; empty for an unknown number, for example one of the previous network. */
     protected final Optional<S> state(DeviceId device) {
         return Optional.ofNullable(states.get(device));
     }
 
-    /** Returns what brings a switch's tables to what they ought to be; empty: nothing is written. Called after {@link KeptSwitch#change}. */
+    /** Returns the updates that a switch's tables need; if empty, nothing is written. Called after {@link KeptSwitch#change}. */
     protected abstract List<Update> changes(S state);
 
-    /** Handles what happened at a switch, beyond its tables. */
+    /** Handles an event of a switch, beyond its tables. */
     protected void onDeviceEvent(S state, Event.AtDevice event) {
     }
 
@@ -78,7 +78,7 @@ public abstract class TableApp<S extends KeptSwitch, V> extends App<V> {
         return states.values().stream().allMatch(KeptSwitch::isConfigured);
     }
 
-    /** Batches that a switch rejected. */
+    /** Number of batches rejected by switches. */
     protected final long writeFailures() {
         return writeFailures;
     }

@@ -36,10 +36,10 @@ class OpenApiTest {
     private static final String HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
             + "# Assembled by OpenApiTest; to write it: mvn test -pl systems -am -Dtest=OpenApiTest -Dopenapi.write"
             + " -Dsurefire.failIfNoSpecifiedTests=false\n";
-    /** Example of a system, unless it has the system's name. */
+    /** Examples of systems that are not named after the system. */
     private static final Map<String, String> EXAMPLES = Map.of("star", "star4", "routes", "routers");
 
-    /** Returns an example of a network for each system. */
+    /** Returns one example network per system. */
     private static List<String> networks() {
         return Systems.all().all().keySet().stream().map(id -> "network-" + EXAMPLES.getOrDefault(id, id) + ".json").collect(Collectors.toList());
     }

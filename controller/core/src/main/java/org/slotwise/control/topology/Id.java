@@ -2,9 +2,9 @@
 package org.slotwise.control.topology;
 
 /**
- * Number of something. Immutable; those of one type are ordered.
+ * Number of an object. Immutable; numbers of one type are ordered.
  *
- * @param <T> its own type
+ * @param <T> the subclass
  */
 public abstract class Id<T extends Id<T>> implements Comparable<T> {
     private final long number;

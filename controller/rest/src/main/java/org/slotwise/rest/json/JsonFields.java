@@ -173,7 +173,7 @@ public final class JsonFields {
         return value.longValue();
     }
 
-    /** An integer {@code low .. high}, if it is there. */
+    /** Returns an optional integer in {@code low .. high}. */
     public OptionalLong optionalInteger(String name, long low, long high) throws InvalidJsonException {
         return optional(name).isPresent() ? OptionalLong.of(integer(name, low, high)) : OptionalLong.empty();
     }
@@ -228,14 +228,14 @@ public final class JsonFields {
     /**
      * Reader of an element.
      *
-     * @param <T> what it makes of it
+     * @param <T> result
      */
     public interface ElementReader<T> {
         /** Reads the element at a place. */
         T read(String place, JsonNode element) throws InvalidJsonException;
     }
 
-    /** Reads each element of an array that must be there. */
+    /** Reads each element of a required array. */
     public <T> List<T> list(String name, ElementReader<T> reader) throws InvalidJsonException {
         List<T> list = new ArrayList<>();
         for (JsonNode element : array(name)) {

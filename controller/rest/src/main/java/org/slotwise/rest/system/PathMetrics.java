@@ -13,12 +13,12 @@ public final class PathMetrics {
     }
 
     /**
-     * Returns a list of them, to which others may be added.
+     * Returns a modifiable list of these metrics.
      *
-     * @param id name of the system, which begins all names
+     * @param id name of the system, the prefix of all names
      * @param nodes word for its switches in names, such as {@code routers}
      * @param title the same for a sentence
-     * @param paths words for what changes with a link, such as {@code Routes}
+     * @param paths word for the paths that change with a link, such as {@code Routes}
      */
     public static List<Metric> of(String id, String nodes, String title, String paths, Collection<? extends SwitchStatus> switches,
             long reroutes, long writeFailures) {

@@ -19,7 +19,7 @@ import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.json.Shape;
 
-/** An application that no host knows: one switch, and a level that people choose. This file is all there is of it. */
+/** Complete system in one file, without code in any host: one switch, and a level that can be set. */
 public final class ToySystem implements SystemKind<Integer> {
     private static final String ID = "toy";
     private static final String LEVEL = "level";

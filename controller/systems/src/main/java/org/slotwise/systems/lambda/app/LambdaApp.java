@@ -97,7 +97,7 @@ public final class LambdaApp extends App<LambdaView> {
         }
     }
 
-    /** Adds a session, or changes that of the same name. */
+    /** Adds a session, or updates the one with this name. */
     public void put(Demand demand) {
         // Whoever checked it may have seen other sessions.
         if (lacking(web, demands.values(), demand).isPresent()) {
@@ -111,7 +111,7 @@ public final class LambdaApp extends App<LambdaView> {
         demand.leaseMs().ifPresent(ms -> ends.put(demand.session(), nowNs() + ms * NS_PER_MS));
     }
 
-    /** Removes a session, if it is there. */
+    /** Removes a session; ignores an unknown one. */
     public void remove(String session) {
         ends.remove(session);
         if (demands.remove(session) != null) {

@@ -68,7 +68,7 @@ final class RequestCollection {
         return true;
     }
 
-    /** Uses nothing before this time. */
+    /** Delays the use of requests until this time. */
     void waitUntil(long ns) {
         earliestNs = ns;
     }

@@ -91,8 +91,8 @@ final class ScheduleMaker {
     }
 
     /**
-     * Returns the schedule of the next frames; that in force if the scheduler gives none of its size. With all slots that are reserved
-     * between edges that take part. Nobody sends to an edge that is left out, whose demand becomes 0; its spare slots stay dark.
+     * Returns the schedule of the next frames, with all slots reserved between participating edges; the active one if the scheduler
+     * returns none of the right size. The demand from and to an excluded edge is 0; its spare slots stay idle.
      */
     FrameSchedule next(int[][] demandSlots, FrameSchedule active, IntPredicate takesPart) {
         boolean all = true;

@@ -37,7 +37,7 @@ public final class StarApp extends App<Snapshot> implements SlotReserver {
         return new StarApp(network, NetworkController.of(network, scheduler, stopwatchNs));
     }
 
-    /** Returns the notice that slots cannot be reserved; those that were before stay. */
+    /** Returns the notice that slots cannot be reserved; earlier reservations stay. */
     static Command.Notice slotsRefused(String reason) {
         return Command.Notice.ofFailure(ID, "slots_refused", "slot reservation rejected: " + reason);
     }

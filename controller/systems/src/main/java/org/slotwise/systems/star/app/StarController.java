@@ -394,7 +394,7 @@ public final class StarController implements NetworkController {
         return learningSince != null && reports.isSilent(edge, learningSince);
     }
 
-    /** All edges use a schedule. Out of band the core may come later; the bank before is its own until then. */
+    /** All edges use a schedule. Out of band the core may follow later; it uses the previous bank until then. */
     private void begin(long nowNs, Active next) {
         active = next;
         state = new Steady();
@@ -547,7 +547,7 @@ public final class StarController implements NetworkController {
         }
     }
 
-    /** Phase in which another schedule is on its way. */
+    /** Phase in which another schedule is being activated. */
     private abstract static class Changing extends State {
         final Staged staged;
 

@@ -130,7 +130,7 @@ public abstract class Message {
     }
 
     /**
-     * Message of one header behind the check.
+     * Message with one header after the check sequence.
      *
      * @param <H> header
      */
@@ -169,7 +169,7 @@ public abstract class Message {
         }
     }
 
-    /** Beacon of a master to a member, or a commit to a master. */
+    /** Commit beacon from a master to a member, or commit to a master. */
     public static final class Beacon extends With<CommitHeader> {
         private Beacon(Optional<OpticalHeader> optical, byte[] frame) {
             super(optical, CommitHeader.decode(frame, ControlMessage.PAYLOAD));
@@ -181,7 +181,7 @@ public abstract class Message {
         }
     }
 
-    /** Answer of an edge to an invitation. */
+    /** Ranging response of an edge to an invitation. */
     public static final class Answer extends Stamped<InvitationHeader> {
         private Answer(Optional<OpticalHeader> optical, byte[] frame) {
             super(optical, frame, InvitationHeader.decode(frame, HEADER));

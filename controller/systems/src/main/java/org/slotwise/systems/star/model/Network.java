@@ -60,7 +60,7 @@ public final class Network {
     private final long minControlLatencyNs;
     private final Map<EdgeId, Integer> indexes = new HashMap<>();
 
-    /** Parts of a network: without XCP, trains and invitations, and with exact timestamps, as long as nothing else is set. */
+    /** Builder of a network. Default: without XCP, bursts and dynamic membership, and with exact timestamps. */
     public static final class Builder {
         private FramePlan frame;
         private TimestampUnit timestampUnit;
@@ -76,7 +76,7 @@ public final class Network {
         private List<TrafficClass> trainClasses = List.of();
         private long minControlLatencyNs;
 
-        /** Takes what every network has. */
+        /** Creates a builder with the parts that every network has. */
         public Builder(FramePlan frame, TimestampUnit timestampUnit, List<Core> cores, List<Edge> edges, int beaconHoldFrames, int mtu) {
             this.frame = frame;
             this.timestampUnit = timestampUnit;
@@ -97,7 +97,7 @@ public final class Network {
             this.minControlLatencyNs = of.minControlLatencyNs;
         }
 
-        /** Cuts time otherwise. */
+        /** Sets the division of time into slots and frames. */
         public Builder frame(FramePlan newFrame) {
             this.frame = newFrame;
             return this;
@@ -109,39 +109,39 @@ public final class Network {
             return this;
         }
 
-        /** Sets by how much two timestamps of one time may differ. */
+        /** Sets the maximum difference between two timestamps of the same time. */
         public Builder timestampToleranceNs(long ns) {
             this.timestampToleranceNs = ns;
             return this;
         }
 
-        /** Gives VOQs XCP controllers if {@code isOn}; of a capacity, or of that of their slots. */
+        /** Sets whether VOQs have XCP controllers, with a fixed capacity or that of their granted slots. */
         public Builder xcp(boolean isOn, OptionalLong bps) {
             this.xcp = isOn;
             this.xcpBps = bps;
             return this;
         }
 
-        /** Makes slaves join by invitation if {@code isOn}. */
+        /** Sets whether member edges join by invitation. */
         public Builder byInvitation(boolean isOn) {
             this.byInvitation = isOn;
             return this;
         }
 
-        /** Sets the maximum IP bytes of a train, and the classes with trains of their own; of several that match a packet the first counts. */
+        /** Sets the maximum IP bytes of a burst, and the classes with separate bursts; the first class that matches a packet applies. */
         public Builder trains(OptionalLong bytes, List<TrafficClass> classes) {
             this.trainBytes = bytes;
             this.trainClasses = classes;
             return this;
         }
 
-        /** Sets the least time that a message takes from a switch to the controller. */
+        /** Sets the minimum latency of a message from a switch to the controller. */
         public Builder minControlLatencyNs(long ns) {
             this.minControlLatencyNs = ns;
             return this;
         }
 
-        /** Throws {@link InvalidNetworkException} with the place and the reason if the parts do not fit together. */
+        /** Returns the network. Throws {@link InvalidNetworkException} with the place and the reason if the parts are inconsistent. */
         public Network build() {
             return new Network(this);
         }
@@ -390,7 +390,7 @@ public final class Network {
         }
     }
 
-    /** Returns its parts, for a network like it. */
+    /** Returns a builder with the parts of this network. */
     public Builder toBuilder() {
         return new Builder(this);
     }
@@ -502,8 +502,8 @@ public final class Network {
     }
 
     /**
-     * Time from the arrival of a request of the master, out of band, until the core surely is in the frame that the request names. The
-     * master's frames begin T_d before the core's. In-band 0: what other edges ask has passed the core.
+     * Maximum time from the arrival of a request of the master, out of band, until the core has begun the frame that the request names:
+     * the master's frames begin T_d before the core's. In-band 0, as requests of other edges pass through the core.
      */
     public long coreLagNs() {
         return outOfBand() ? Math.max(0, master().fibre().delayNs() - minControlLatencyNs) : 0;

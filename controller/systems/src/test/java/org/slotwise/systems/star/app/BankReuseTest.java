@@ -20,7 +20,7 @@ import org.slotwise.wire.CommitHeader;
 import org.slotwise.wire.ControlMessage;
 import org.slotwise.wire.WireConstants;
 
-/** Reuse of the bank that a schedule has left, with signaling out of band: the master's frames begin T_d before the core's. */
+/** Reuse of the standby bank with out-of-band signaling: the master's frames begin T_d before the core's. */
 class BankReuseTest {
     private static final long T_D_NS = 10_000;
     private static final int EDGES = 3;
@@ -37,7 +37,7 @@ class BankReuseTest {
         controller = new StarController(network, Networks.scheduler(Kinds.FAIR), () -> 0);
         StarModel star = new StarModel(network);
         star.attach(controller);
-        // The model's first turns have configured the switches.
+        // The model's first steps have configured the switches.
         frame = 1;
     }
 
@@ -56,7 +56,7 @@ class BankReuseTest {
         }
     }
 
-    /** One frame: each edge reports its versions, the master last. A commit of the frame before is announced, one announced becomes active. */
+    /** Runs one frame: each edge reports its versions, the master last. A staged commit is announced, an announced one becomes active. */
     private void runFrame(long nowNs, long backlogBytes) {
         frame++;
         long announced = next;
