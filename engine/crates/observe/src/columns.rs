@@ -94,12 +94,14 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
         );
         return Err(ParquetError::General(expected));
     }
+    let mut all = 0usize;
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
-        if rows > MAX_ROWS {
+        all = all.saturating_add(rows);
+        if all > MAX_ROWS {
             return Err(ParquetError::General(format!(
-                "too many rows; expected at most {MAX_ROWS}, got {rows}"
+                "too many rows; expected at most {MAX_ROWS}, got {all}"
             )));
         }
         for column in 0..group.num_columns() {
@@ -122,6 +124,10 @@ pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
                 _ => return Err(ParquetError::General("column of an unexpected type".into())),
             }
         }
+    }
+    if table.names.len() != all || table.numbers.iter().any(|column| column.len() != all) {
+        let reason = format!("columns of different lengths; expected {all} rows in each");
+        return Err(ParquetError::General(reason));
     }
     Ok(table)
 }

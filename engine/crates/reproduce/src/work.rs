@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use slotwise_observe::record::Recording;
 use slotwise_observe::stats::{self, Estimate};
-use slotwise_scenario::{ScenarioError, ScenarioFile};
+use slotwise_scenario::{ScenarioError, ScenarioFile, read_other};
 
 use crate::count::{self, Counts};
 use crate::experiment::{Basis, Entry, Experiment, ExperimentError, Quick};
@@ -169,10 +169,7 @@ fn read(path: &Path) -> Result<Vec<u8>, WorkError> {
 /// [`WorkError`] for a file that cannot be read.
 pub fn plain_text(path: &Path) -> Result<Vec<u8>, WorkError> {
     let bytes = read(path)?;
-    let beside = |other: &Path| {
-        let path = path.with_file_name("").join(other);
-        fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let beside = |other: &Path| read_other(&path.with_file_name("").join(other));
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let file = ScenarioFile::read(&bytes, name, beside).map_err(|source| WorkError::Scenario {
         path: path.to_owned(),

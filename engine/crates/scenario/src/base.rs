@@ -18,6 +18,8 @@ use crate::{MAX_FILE_BYTES, defaults};
 const BASE: &str = "base";
 /// Files, each with the next one as its base.
 const MAX_BASES: usize = 8;
+/// Numbers in all matrices. A scenario has fewer flows.
+const MAX_NUMBERS: usize = 1_000_000;
 
 /// Scenario file merged with its bases, as one tree.
 #[derive(Debug, Clone)]
@@ -45,7 +47,7 @@ impl ScenarioFile {
         let directory = path.parent().unwrap_or(Path::new(""));
         let bytes = read(path).map_err(ScenarioError::Unreadable)?;
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        ScenarioFile::read(&bytes, name, |other| read(&directory.join(other)))
+        ScenarioFile::read(&bytes, name, |other| read_other(&directory.join(other)))
     }
 
     /// Reads the text of a file; `beside` reads other files by their paths relative to it. `name` is that of a scenario without one.
@@ -67,7 +69,7 @@ impl ScenarioFile {
         while let Some(base) = source.doc.get(BASE).cloned() {
             let line = source.files.first().map_or(base.line(), |first| first.line);
             let path = path_of(&base, BASE, &directory, line)?;
-            if layers.len() == MAX_BASES {
+            if layers.len() + 1 == MAX_BASES {
                 let reason = "circular bases, or too many of them".to_owned();
                 let expected = format!("a chain of at most {MAX_BASES} files");
                 return Err(refused(format!("/{BASE}"), line, reason, expected));
@@ -105,18 +107,35 @@ impl ScenarioFile {
             true => std::slice::from_mut(flows),
             false => flows.as_list_mut().unwrap_or_default(),
         };
+        let mut numbers = 0;
         for (index, entry) in entries.iter_mut().enumerate() {
             let Some(pairs) = entry.get_mut("pairs") else { continue };
             let Some(file) = pairs.get("file").cloned() else {
                 continue;
             };
             let place = format!("/flows/{index}/pairs/file");
-            let line = file.line();
-            let path = path_of(&file, &place[1..], Path::new(""), line)?;
+            let (number, line) = Doc::file_and_line(file.line());
+            let named_by = number.checked_sub(1).and_then(|base| self.files.get(base as usize));
+            let directory = named_by.and_then(|base| Path::new(&base.path).parent());
+            let line = named_by.map_or(line, |base| base.line);
+            let path = path_of(&file, &place[1..], directory.unwrap_or(Path::new("")), line)?;
             let bytes = beside(&path);
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()));
             let text =
                 text.map_err(|reason| refused(place, line, reason, "a file with a row of numbers per line".into()))?;
+            numbers += text
+                .split([',', ' ', '\t', '\r', '\n'])
+                .filter(|number| !number.is_empty())
+                .count();
+            if numbers > MAX_NUMBERS {
+                let expected = format!("at most {MAX_NUMBERS} numbers in all matrices");
+                return Err(refused(
+                    format!("/flows/{index}/pairs/file"),
+                    line,
+                    "too many numbers".into(),
+                    expected,
+                ));
+            }
             self.files.push(Other {
                 path: path.display().to_string(),
                 line,
@@ -194,6 +213,22 @@ impl ScenarioFile {
     }
 }
 
+/// Reads a file that another one names: a regular file of limited length.
+///
+/// # Errors
+/// The problem with the file, after its path.
+pub fn read_other(path: &Path) -> Result<Vec<u8>, String> {
+    let about = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if !about.is_file() {
+        return Err(format!("{}: not a regular file", path.display()));
+    }
+    let bytes = read(path)?;
+    match bytes.len() > MAX_FILE_BYTES {
+        true => Err(format!("{}: over {MAX_FILE_BYTES} bytes", path.display())),
+        false => Ok(bytes),
+    }
+}
+
 /// Reads a file of limited length.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -237,7 +272,9 @@ fn path_of(value: &Doc, place: &str, directory: &Path, line: u64) -> Result<Path
 /// Puts the values of a file over those of its base.
 fn merge(base: &mut Doc, over: &Doc) {
     for (key, value) in over.as_mapping().into_iter().flat_map(Mapping::iter) {
-        let Some(key) = key.as_str() else { continue };
+        let (line, Some(key)) = (key.line(), key.as_str()) else {
+            continue;
+        };
         let both_mappings = base.get(key).is_some_and(Doc::is_mapping) && value.is_mapping();
         if both_mappings {
             if let Some(below) = base.get_mut(key) {
@@ -248,8 +285,7 @@ fn merge(base: &mut Doc, over: &Doc) {
         base.remove(|known| known != key && is_same(known, key) || known == key && value.is_null());
         if !value.is_null() {
             base.set(key, value.clone());
-            // A problem with a value has the line of its key.
-            base.set_key_line(key, value.line());
+            base.set_key_line(key, line);
         }
     }
 }

@@ -44,7 +44,7 @@ mod timing;
 pub use address::{
     Device, DeviceKind, Endpoint, HostId, MacAddress, edge_mac, group_host_ip, group_host_mac, optical_port,
 };
-pub use base::ScenarioFile;
+pub use base::{ScenarioFile, read_other};
 pub use clocks::Clocks;
 pub use faults::{FaultKind, Faults, Treatment};
 pub use flows::{Flow, FlowPorts, GroupFlow};

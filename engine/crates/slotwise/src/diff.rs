@@ -47,7 +47,7 @@ pub fn run(args: &DiffArgs) -> Result<bool, RunError> {
     };
     let found = differences(&first, &second, &tolerance)?;
     for difference in found.iter().take(args.max) {
-        say!("{}", printable(&difference.to_string()));
+        say!("{}", printable(&difference.to_string()).replace('\n', " "));
     }
     if found.len() > args.max {
         say!("and {} more", found.len() - args.max);

@@ -94,6 +94,7 @@ impl By {
 
 /// Place among events of one time: by rank, then by the time at which an event was scheduled, then by the node that
 /// scheduled it and the count of that node. It is the same for any order in which different nodes act at one time.
+/// Exception: an event that starts or ends a flow also acts for the host at the other end of the flow (`Hosts::drain`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order {
     /// Rank, then time of scheduling.

@@ -71,7 +71,7 @@ impl AtOnce {
     #[inline]
     pub(super) fn packet(&mut self, device: Device) -> bool {
         self.count += 1;
-        if self.count > self.most.saturating_sub(SAMPLE) {
+        if self.count > self.most.saturating_sub(SAMPLE - 1) {
             self.sample(device);
         }
         self.count <= self.most

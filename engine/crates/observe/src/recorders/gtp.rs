@@ -36,7 +36,7 @@ table! {
     Gtp by flow = |p, s: GtpPeriod<'_>| {
         sent_mbps "sending rate of the source" [Mb/s]
             = mbps(p, s.before.source.packet_bytes, s.after.source.packet_bytes);
-        received_mbps "rate received by the sink" [Mb/s] show(series)
+        received_mbps "rate received by the sink" [Mb/s] show(series, line)
             = mbps(p, s.before.sink.packet_bytes, s.after.sink.packet_bytes);
         sink_mbps "last grant of the sink's host received by the source at the end of the period" [Mb/s] show(series)
             = s.after.source.sink_granted.bps() as f64 / 1e6;

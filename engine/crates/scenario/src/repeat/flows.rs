@@ -11,7 +11,7 @@ use crate::reader::{Fields, Reader, shortened};
 use crate::spelling::is_spelling;
 
 /// Combinations of senders and receivers of an entry: more than the flows of a scenario.
-const MAX_FLOWS: u64 = 1_000_000;
+pub(super) const MAX_FLOWS: u64 = 1_000_000;
 const PAIRS: [(&str, Pairs); 4] = [
     ("same", Pairs::Same),
     ("each", Pairs::Each),

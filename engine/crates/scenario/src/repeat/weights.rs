@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::flows::{permutation, split_mix};
+use super::flows::{MAX_FLOWS, permutation, split_mix};
 use super::{Column, Unfolding};
 use crate::doc::Doc;
 use crate::parse::FLOW_RATE_BPS;
@@ -68,6 +68,8 @@ impl Unfolding<'_> {
             ))
         } else if is_drawn && entry.get("udp").is_none() {
             Some(("fractions of a rate, but the flows have none", "'udp' with a rate"))
+        } else if entry.get("udp").is_none() && entry.get("flows_per_pair").is_some() {
+            Some(("'flows_per_pair', and a matrix with numbers of flows", "one of the two"))
         } else {
             None
         };
@@ -76,6 +78,11 @@ impl Unfolding<'_> {
             return None;
         }
         let to = receivers.unwrap_or(senders);
+        if senders.len() as u64 * to.len() as u64 > MAX_FLOWS {
+            let expected = format!("senders and receivers in at most {MAX_FLOWS} combinations");
+            self.report(entry, format!("{place}/from"), "too many flows".to_owned(), expected);
+            return None;
+        }
         let weights = match (keys.skew, keys.hotspot, &keys.matrix) {
             (Some(fraction), ..) => skew(count, fraction, seed),
             (_, Some(hotspot), _) => self.hotspot(pairs, &place_of_pairs, count, hotspot, seed)?,

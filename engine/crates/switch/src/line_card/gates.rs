@@ -12,6 +12,7 @@ use slotwise_cards::gate_card::{CardConfig, GateCard, core_tick};
 use slotwise_netio::{Ports, WallClock, be_realtime};
 use slotwise_scenario::{WIRE_OVERHEAD, request_blocks};
 use slotwise_units::{self as units, Bytes, Instant, Rate};
+use slotwise_wire::limits;
 
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::end_signals;
@@ -141,7 +142,12 @@ fn config(args: &Args) -> CardConfig {
         signaling_ticks: signaling_ticks(args.core, args.edges),
         limit: Bytes::new(args.limit_bytes),
         max_frame: Bytes::new(args.mtu.into()) + WIRE_OVERHEAD,
-        rate: Rate::from_bps(args.rate_bps),
+        // The clock of a core has no fibre that its slots must suit.
+        rate: Rate::from_bps(if args.fibre.is_some() {
+            args.rate_bps
+        } else {
+            *limits::RATE_BPS.end()
+        }),
         epoch: Instant::from_ns(args.epoch_ns),
         t_d: units::Duration::from_ns(args.t_d_ns),
         xcp: args.xcp,
