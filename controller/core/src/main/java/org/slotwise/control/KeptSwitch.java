@@ -53,7 +53,12 @@ public class KeptSwitch extends SwitchState {
         return isSettled() && !changed;
     }
 
-    /** Whether it has acknowledged anything. */
+    /** Its tables have all that they ought to have, without a write: it was read, or ought to have nothing. */
+    final void confirm() {
+        configured = true;
+    }
+
+    /** Whether its tables have had all that they ought to have, at least once. */
     public final boolean isConfigured() {
         return configured;
     }

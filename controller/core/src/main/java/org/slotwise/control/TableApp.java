@@ -43,7 +43,7 @@ public abstract class TableApp<S extends KeptSwitch, V> extends App<V> {
         return Optional.ofNullable(states.get(device));
     }
 
-    /** Returns the updates that a switch's tables need; if empty, nothing is written. Called after {@link KeptSwitch#change}. */
+    /** Returns the updates that a switch's tables need; empty if they are up to date. Called after {@link KeptSwitch#change}. */
     protected abstract List<Update> changes(S state);
 
     /** Handles an event of a switch, beyond its tables. */
@@ -66,9 +66,13 @@ public abstract class TableApp<S extends KeptSwitch, V> extends App<V> {
     @Override
     protected final void finish() {
         for (S state : states.values()) {
-            List<Update> updates = state.takeChange() ? changes(state) : List.of();
-            if (!updates.isEmpty()) {
-                send(state.startWrite(++lastBatch, updates));
+            if (state.takeChange()) {
+                List<Update> updates = changes(state);
+                if (updates.isEmpty()) {
+                    state.confirm();
+                } else {
+                    send(state.startWrite(++lastBatch, updates));
+                }
             }
         }
     }
