@@ -635,7 +635,7 @@ def test_a_scenario_made_anew_is_one_that_runs(kind, tmp_path):
     assert load_report(tmp_path / "report.json")["scenario"] == "mine"
     refused = slotwise("new", kind, "--seed", "x")
     assert refused.returncode == 2 and refused.stdout == ""
-    assert "/seed: 'x' is not of type 'integer'" in refused.stderr
+    assert "/seed: found 'x'; expected an integer" in refused.stderr
 
 
 def events_of(path: Path) -> list[dict]:
