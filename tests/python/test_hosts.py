@@ -26,7 +26,7 @@ FILE_BYTES = 300_000
 
 
 def resolved(scenario: dict) -> str:
-    """What `slotwise emulate` tells the agent first."""
+    """First message of `slotwise emulate` to the agent."""
     ended = command.check("/dev/stdin", "--resolved", text=as_json(scenario))
     assert ended.status == 0, ended.reason
     return ended.output.strip()

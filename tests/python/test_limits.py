@@ -14,7 +14,7 @@ LIMITS = {limit["name"]: limit for limit in json.loads((ROOT / "schema" / "limit
 
 
 def reasons(text: bytes, tmp_path) -> str:
-    """Why a file with this text is no scenario; empty if it is one."""
+    """Problems of a scenario file with this text; empty if it has none."""
     file = tmp_path / "scenario.yaml"
     file.write_bytes(text)
     try:

@@ -60,7 +60,7 @@ def test_our_scenarios_load(file):
 
 
 def hosts_here(resolved: Resolved) -> dict[str, tuple]:
-    """What Mininet builds of a scenario: node of the switch, port, and addresses of each host by name."""
+    """Hosts that Mininet builds for a scenario: node of the switch, port, and addresses of each host by name."""
     return {host.name: (host.switch, host.port, host.address, host.mac) for host in resolved.hosts}
 
 

@@ -45,7 +45,7 @@ fn schema(table: &Table) -> Result<TypePtr> {
 /// Writes a table. The same table gives the same bytes.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(table: &Table, out: impl Write + Send) -> Result<()> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

@@ -60,7 +60,7 @@ impl Results {
     /// Reads a report (JSON), a table (Parquet) or a directory of tables.
     ///
     /// # Errors
-    /// When they cannot be read, or are damaged.
+    /// [`DiffError`] if they cannot be read, or are damaged.
     pub fn read(path: &Path) -> Result<Results, DiffError> {
         let is_table = path.extension().is_some_and(|extension| extension == "parquet");
         if !path.is_dir() && !is_table {
@@ -165,7 +165,7 @@ impl fmt::Display for Difference {
 /// Returns the differences between two results.
 ///
 /// # Errors
-/// When one has a report and the other tables.
+/// [`DiffError`] if one has a report and the other tables.
 pub fn differences(first: &Results, second: &Results, tolerance: &Tolerance) -> Result<Vec<Difference>, DiffError> {
     let mut comparison = Comparison {
         tolerance,

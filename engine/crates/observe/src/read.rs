@@ -86,7 +86,7 @@ impl Report {
     /// Reads a report from a file.
     ///
     /// # Errors
-    /// When it cannot be read, is not a report or is damaged.
+    /// [`ReadError`] if it cannot be read, is not a report or is damaged.
     pub fn read(path: &Path) -> Result<Report, ReadError> {
         // Without this flag, opening a FIFO would wait for a writer.
         let file = File::options()
@@ -112,7 +112,7 @@ impl Report {
     /// Reads a report.
     ///
     /// # Errors
-    /// When it is not a report or is damaged.
+    /// [`ReadError`] if it is not a report or is damaged.
     pub fn from_json(text: &[u8]) -> Result<Report, ReadError> {
         let mut json = serde_json::Deserializer::from_slice(text);
         let report: Report = serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -289,7 +289,7 @@ impl Screen {
     /// Replaces the previous picture on a terminal of this width.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn draw(&mut self, out: &mut impl Write, lines: &[Line], columns: usize) -> io::Result<()> {
         // Terminals that keep the rest of a line that has become too long continue it in the next one.
         let up = self.widths.iter().map(|width| width.div_ceil(columns.max(1)).max(1));

@@ -37,7 +37,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
 /// Prints the differences; returns true without any.
 ///
 /// # Errors
-/// When results cannot be read or compared.
+/// [`RunError`] if results cannot be read or compared.
 pub fn run(args: &DiffArgs) -> Result<bool, RunError> {
     let (first, second) = (Results::read(&args.first)?, Results::read(&args.second)?);
     let tolerance = Tolerance {

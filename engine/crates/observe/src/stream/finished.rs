@@ -26,7 +26,7 @@ const NS_PER_MS: f64 = 1e6;
 /// Returns the messages of a finished run: state, updates by time, and the report without its series.
 ///
 /// # Errors
-/// When the report is too large for a page.
+/// An error if the report is too large for a page.
 pub fn of_report(report: &Report) -> Result<Vec<String>, ReadError> {
     let end = End {
         ok: report.verdict.ok,
@@ -49,7 +49,7 @@ pub fn of_report(report: &Report) -> Result<Vec<String>, ReadError> {
 /// Returns a report without its series.
 ///
 /// # Errors
-/// When it is too large for a message.
+/// An error if it is too large for a message.
 pub fn head(report: &Report) -> Result<Value, ReadError> {
     let mut head = serde_json::to_value(report).map_err(ReadError::Syntax)?;
     let fields = head.as_object_mut().into_iter();

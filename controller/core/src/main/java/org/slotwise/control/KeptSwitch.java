@@ -58,7 +58,7 @@ public class KeptSwitch extends SwitchState {
         configured = true;
     }
 
-    /** Whether its tables have had all that they ought to have, at least once. */
+    /** Returns true if its tables have had all intended entries at least once. */
     public final boolean isConfigured() {
         return configured;
     }
