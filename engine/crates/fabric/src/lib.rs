@@ -46,6 +46,7 @@ pub use slotwise_cards::slotted::SyncError;
 pub use slotwise_cards::station::RingLinkUse;
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use traffic::{
-    DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult,
+    DelaySummary, DelayUse, FlowProgress, FlowResult, FlowTrains, FlowUse, OrderUse, RoutedFlow, SessionUse,
+    StreamResult, WorkloadUse, framing,
 };
 pub use world::World;

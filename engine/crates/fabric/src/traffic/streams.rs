@@ -26,12 +26,13 @@ use super::web::Clients;
 use slotwise_cards::packet::Packet;
 
 /// The transports' name for a scenario's choice.
-fn algorithm(transport: Transport) -> Algorithm {
+pub(super) fn algorithm(transport: Transport) -> Algorithm {
     match transport {
         Transport::Reno => Algorithm::Reno,
         Transport::NewReno => Algorithm::NewReno,
         Transport::Cubic => Algorithm::Cubic,
         Transport::HighSpeed => Algorithm::HighSpeed,
+        Transport::Dctcp => Algorithm::Dctcp,
         Transport::Xcp => Algorithm::Xcp,
     }
 }
@@ -262,6 +263,10 @@ impl Streams {
         starts.collect()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.flows.len()
+    }
+
     /// Sending host of a flow.
     pub(crate) fn host_of(&self, index: usize) -> usize {
         self.flows[index].spec.from
@@ -340,8 +345,7 @@ impl Streams {
             rto: spec.rto,
             seed,
         };
-        let (sender, receiver) = stream.ends();
-        self.insert_ends(index, key, sender, receiver);
+        self.insert_ends(index, key, stream.sender(), stream.receiver());
     }
 
     /// Gives a flow the addresses of its data.
@@ -628,6 +632,7 @@ impl Totals {
                 self.received_bytes += stats.bytes.get() - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
             }
             End::Source(source) => self.sent_packets += source.sent(),
+            End::Burst(_) | End::Gather(_) => {}
         }
     }
 }
