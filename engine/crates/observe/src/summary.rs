@@ -12,7 +12,7 @@ use crate::changes::By;
 use crate::compared::{Compared, compared};
 use crate::faults::FaultSummary;
 use crate::report::{FirstLight, PhaseReport, Report, Synchronization, is_of_run, scheduler_text};
-use crate::{sessions, shares, trains};
+use crate::{sessions, shares, trains, workloads};
 
 /// Warnings, or failures, beyond this number are counted in the summary.
 const MAX_SHOWN: usize = 20;
@@ -55,6 +55,7 @@ impl Report {
         }
         text += &self.throughput();
         text += &self.fairness();
+        text += &workloads::summary(&self.workloads);
         text += &latency(&self.phases);
         if let (Some(wait), Some(frame)) = (&self.first_light, &self.frame) {
             text += &wait.summary(u64::from(frame.slots) * frame.slot_ns);
@@ -92,6 +93,9 @@ impl Report {
                 .iter()
                 .filter(|flow| !(has_star && is_of_run(flow)))
                 .collect();
+            if flows.is_empty() && !has_star && !self.workloads.is_empty() {
+                continue;
+            }
             if flows.is_empty() && !has_star {
                 // Traffic that hosts generate themselves is not counted.
                 let why = lost(phase.lost_flows).unwrap_or_else(|| "no flows in the scenario".into());

@@ -5,6 +5,8 @@ use slotwise_fabric::World;
 use slotwise_observe::Recording;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::recorders::star;
+use slotwise_observe::recorders::workloads::WorkloadRecorder;
+use slotwise_observe::workloads::WorkloadReport;
 use slotwise_scenario::Scenario;
 use slotwise_units::Instant;
 
@@ -16,15 +18,19 @@ pub struct Recorders {
     star: Option<star::Recorder>,
     /// Of links between routers, stations of a ring, and flows over the whole run.
     pub routed: Option<RoutedRecorder>,
+    /// Of workloads.
+    pub workloads: Option<WorkloadRecorder>,
 }
 
 impl Recorders {
-    /// Of a scenario whose fabric is at time 0; of a star a row every `sample_frames`, nothing without.
+    /// Of a scenario whose fabric is at time 0; of a star a row every `sample_frames`, nothing without, nor of each flow of a workload.
     pub fn new(scenario: &Scenario, fabric: &World, sample_frames: Option<u32>) -> Recorders {
+        let has_columns = sample_frames.is_some();
         let sample_frames = sample_frames.filter(|_| scenario.has_star());
         Recorders {
             star: sample_frames.map(|frames| star::Recorder::new(scenario, frames)),
             routed: scenario.has_groups().then(|| RoutedRecorder::new(scenario, fabric)),
+            workloads: WorkloadRecorder::new(scenario, has_columns),
         }
     }
 
@@ -41,6 +47,9 @@ impl Recorders {
             if let Some(routed) = self.routed.as_mut().filter(|routed| routed.next() == Some(at)) {
                 routed.sample(&mut session.fabric);
             }
+            if let Some(workloads) = self.workloads.as_mut().filter(|of| of.next() == Some(at)) {
+                workloads.sample(&mut session.fabric);
+            }
         }
         session.run_until(until)
     }
@@ -49,15 +58,26 @@ impl Recorders {
     pub fn next(&self) -> Option<Instant> {
         let star = self.star.as_ref().and_then(star::Recorder::next);
         let routed = self.routed.as_ref().and_then(RoutedRecorder::next);
-        star.into_iter().chain(routed).min()
+        let workloads = self.workloads.as_ref().and_then(WorkloadRecorder::next);
+        star.into_iter().chain(routed).chain(workloads).min()
+    }
+
+    /// Ends the record of workloads.
+    pub fn end_workloads(&mut self, fabric: &mut World) -> Vec<WorkloadReport> {
+        let Some(workloads) = &mut self.workloads else {
+            return Vec::new();
+        };
+        workloads.end(fabric);
+        workloads.reports()
     }
 
     /// All that was written down.
     pub fn finish(self) -> Recording {
         let star = self.star.map(star::Recorder::finish).unwrap_or_default();
-        match self.routed.map(RoutedRecorder::finish) {
-            Some(routed) => star.with(routed),
-            None => star,
-        }
+        let others = [
+            self.routed.map(RoutedRecorder::finish),
+            self.workloads.map(WorkloadRecorder::finish),
+        ];
+        others.into_iter().flatten().fold(star, Recording::with)
     }
 }

@@ -21,6 +21,7 @@ use slotwise_observe::report::{
 use slotwise_observe::series;
 use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
+use slotwise_observe::workloads::WorkloadReport;
 use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::Instant;
@@ -72,6 +73,8 @@ pub struct Gathered {
     pub controller_restarts: u32,
     /// How fair a ring was after faults.
     pub after_faults: Vec<AfterFault>,
+    /// Completions of workloads.
+    pub workloads: Vec<WorkloadReport>,
     /// What went wrong apart from the fabric.
     pub failures: Vec<String>,
     /// What should be known.
@@ -120,6 +123,7 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
         mut earlier,
         controller_restarts,
         after_faults,
+        workloads,
         mut failures,
         mut notes,
     } = gathered;
@@ -223,6 +227,7 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
             .filter_map(|statistics| statistics["reroutes"].as_u64())
             .sum(),
         controller_restarts,
+        workloads,
         faults,
         drops: drops(fabric),
         series,

@@ -219,7 +219,7 @@ fn run_network(
     let ended = simulation.run(interrupts);
     let Simulation {
         session,
-        recorders,
+        mut recorders,
         spectators,
         frames,
         moments,
@@ -227,7 +227,7 @@ fn run_network(
         ..
     } = simulation;
     let Ended {
-        fabric,
+        mut fabric,
         choices,
         controller,
         earlier,
@@ -246,6 +246,7 @@ fn run_network(
                 .extend(whole_flows(scenario, |_| true, routed.flows(), &whole));
         }
     }
+    let workloads = recorders.end_workloads(&mut fabric);
     let recording = recorders.finish();
     if let Some(directory) = &args.columns {
         failures.extend(write_columns(directory, &recording).err());
@@ -263,6 +264,7 @@ fn run_network(
         earlier,
         controller_restarts: 0,
         after_faults,
+        workloads,
         failures,
         notes,
     };
@@ -334,7 +336,10 @@ impl Simulation<'_> {
 
     fn last_period(&self) -> PeriodNow {
         let routed = self.recorders.routed.as_ref();
-        routed.map_or_else(PeriodNow::default, series::last_period)
+        let mut period = routed.map_or_else(PeriodNow::default, series::last_period);
+        let workloads = self.recorders.workloads.as_ref();
+        period.tables.extend(workloads.and_then(series::last_workloads));
+        period
     }
 
     /// What is to be seen now but for what was counted since the last look.

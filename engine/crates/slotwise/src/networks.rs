@@ -90,7 +90,8 @@ impl Networks {
         let earlier = session.take_earlier();
         let unscheduled = unscheduled(earlier.statistics().chain(&last));
         // A controller that had to be killed had said all by then.
-        let (fabric, _) = session.stop();
+        let (mut fabric, _) = session.stop();
+        recorders.end_workloads(&mut fabric);
         let strange = recorders.routed.as_ref().and_then(strange_bytes);
         let mut failures = violations(&fabric)
             .into_iter()

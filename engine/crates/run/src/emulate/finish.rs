@@ -159,6 +159,7 @@ impl Emulation<'_> {
             earlier: std::mem::take(&mut self.earlier),
             controller_restarts: self.restarts,
             after_faults: Vec::new(),
+            workloads: Vec::new(),
             failures: std::mem::take(&mut self.failures),
             notes: std::mem::take(&mut self.notes),
         };
