@@ -497,6 +497,19 @@ class RestServerTest {
         assertEquals(200, send(request("PUT", BASE + "star/scheduler", body).header("Content-Type", "application/json").header("Content-Encoding", "identity")).statusCode());
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"star/status", "star/schedule", "star/scheduler", "openapi.yaml", "openapi.json", "", "nothing", "star/shutdown/7"})
+    void headHasTheLengthOfGet(String resource) throws Exception {
+        HttpResponse<byte[]> whole = client.send(request("GET", BASE + resource, null).build(), HttpResponse.BodyHandlers.ofByteArray());
+        HttpResponse<String> head = send("HEAD", BASE + resource, null, null);
+        assertEquals("", head.body());
+        assertEquals(whole.statusCode(), head.statusCode());
+        for (String header : List.of("Content-Type", "Content-Length", "Allow", "ETag")) {
+            assertEquals(whole.headers().allValues(header), head.headers().allValues(header), header);
+        }
+        assertEquals(whole.body().length, head.headers().firstValueAsLong("Content-Length").orElseThrow());
+    }
+
     @Test
     void controllerThatDoesNotAnswerIsUnavailable() throws Exception {
         served.controller().failWith(new ControllerService.UnavailableException("the controller is not responding", null));
