@@ -19,7 +19,7 @@ public final class MalformedRequests implements ContainerRequestFilter {
     @Override
     public void filter(ContainerRequestContext request) {
         if (request.getUriInfo().getRequestUri().getRawPath().indexOf(';') >= 0) {
-            throw new ProblemException(400, "unsupported matrix parameter in the path; expected %3B for ';' in a name");
+            throw new ProblemException(400, "unsupported matrix parameter in the path; expected a percent-encoded ';' if it is part of a name");
         }
         check(request, HttpHeaders.CONTENT_TYPE, request::getMediaType);
         check(request, HttpHeaders.ACCEPT, request::getAcceptableMediaTypes);
