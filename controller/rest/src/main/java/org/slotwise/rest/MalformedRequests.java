@@ -9,12 +9,18 @@ import javax.ws.rs.container.PreMatching;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.ext.Provider;
 
-/** Refuses headers that cannot be read before any resource is looked for: Jersey answers those itself later, without a body. */
+/**
+ * Rejects requests that cannot be read, before any resource is looked for: Jersey answers malformed headers itself later, without a body,
+ * and drops matrix parameters, so that a caller gets another resource than it names.
+ */
 @Provider
 @PreMatching
-public final class MalformedHeaders implements ContainerRequestFilter {
+public final class MalformedRequests implements ContainerRequestFilter {
     @Override
     public void filter(ContainerRequestContext request) {
+        if (request.getUriInfo().getRequestUri().getRawPath().indexOf(';') >= 0) {
+            throw new ProblemException(400, "unsupported matrix parameter in the path; expected a percent-encoded ';' if it is part of a name");
+        }
         check(request, HttpHeaders.CONTENT_TYPE, request::getMediaType);
         check(request, HttpHeaders.ACCEPT, request::getAcceptableMediaTypes);
     }
