@@ -2,6 +2,7 @@
 //! What must hold in every run, checked from packets and the fabric's own clock, apart from P4. Each kind of network has checks
 //! of its own.
 
+pub use slotwise_cards::Invariant;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
@@ -9,43 +10,6 @@ use crate::drops::Place;
 
 /// Violations of one kind of which time and place are kept.
 const KEPT: usize = 16;
-
-/// A rule of the fabric. Each kind of networks has its own beside these.
-#[derive(Debug, Clone, Copy)]
-pub struct Invariant {
-    name: &'static str,
-    broken: &'static str,
-}
-
-impl Invariant {
-    /// No (source edge, its program, queue, sequence) twice, nor (source, ringlet, queue, sequence) of a ring.
-    pub const DUPLICATE: Invariant = Invariant::new("duplicate", "duplicate packets");
-    /// No packet sent to a port that there is not, or to a host that it is not for, and no message that no card can read.
-    pub const ASTRAY: Invariant = Invariant::new("astray", "misrouted packets");
-
-    /// One by its name in reports, and what a summary calls packets that break it.
-    pub(crate) const fn new(name: &'static str, broken: &'static str) -> Invariant {
-        Invariant { name, broken }
-    }
-
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        self.name
-    }
-
-    /// What packets that break it are called in a summary.
-    pub fn broken(self) -> &'static str {
-        self.broken
-    }
-}
-
-impl PartialEq for Invariant {
-    fn eq(&self, other: &Invariant) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Invariant {}
 
 /// One broken rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

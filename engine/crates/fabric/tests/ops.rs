@@ -265,7 +265,7 @@ fn each_check_can_fail() {
         .counter_write("OpsIngress.drops", DropReason::NoRoute as usize, 0, 0)
         .unwrap();
     used(&mut network);
-    assert_eq!(count(&network, Invariant::UNEXPLAINED), 1);
+    assert_eq!(count(&network, kinds::Ops::UNEXPLAINED), 1);
 
     // A switch counts a drop of what went on.
     let mut network = ops(&scenario);
@@ -276,7 +276,7 @@ fn each_check_can_fail() {
         .counter_write("OpsIngress.drops", DropReason::Contention as usize, 1, 1000)
         .unwrap();
     used(&mut network);
-    assert_eq!(count(&network, Invariant::UNEXPLAINED), 1);
+    assert_eq!(count(&network, kinds::Ops::UNEXPLAINED), 1);
 
     // What it refuses of a controller came in no light.
     let mut network = ops(&scenario);
@@ -303,7 +303,7 @@ fn each_check_can_fail() {
 fn switches_outside_are_not_checked_for_what_only_those_inside_can_be() {
     let scenario = triangle("  ram_bytes: 9000", &udp(0, 2, 1_000_000, "constant"), "");
     let inside = World::new(&scenario, options(HostMode::Simulated));
-    let not_judged = [Invariant::LANE, Invariant::LABEL, Invariant::UNEXPLAINED];
+    let not_judged = [Invariant::LANE, Invariant::LABEL, kinds::Ops::UNEXPLAINED];
     assert!(
         not_judged
             .iter()

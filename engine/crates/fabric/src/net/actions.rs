@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls of the cards that switches own, and what becomes of their actions.
 
-use slotwise_cards::card::{Action, Actions, Broken, Card, Expiry, Pass, Then, TimerId};
+use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Then, TimerId};
 use slotwise_cards::links::{self, Links};
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Frame, Origin, Packet};
@@ -10,29 +10,12 @@ use slotwise_scenario::Device;
 use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::PORT_LINECARD;
 
-use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::{Around, Beyond};
 use crate::net::effects::Effects;
 use crate::net::event::{By, CardTimer, Event};
 use crate::net::node::{Before, NodeCard, NodePort};
 use crate::net::work::{Ask, Passed, Work};
-
-/// The rule that a card has found to be broken.
-fn invariant(broken: Broken) -> Invariant {
-    match broken {
-        Broken::Collision => Invariant::COLLISION,
-        Broken::Guard => Invariant::GUARD,
-        Broken::Ungranted => Invariant::UNGRANTED,
-        Broken::Split => Invariant::SPLIT,
-        Broken::AddRate => Invariant::ADD_RATE,
-        Broken::TransitOverflow => Invariant::INSERTION,
-        Broken::Label => Invariant::LABEL,
-        Broken::Ram => Invariant::RAM,
-        Broken::IngressLimit => Invariant::INGRESS,
-        Broken::WavelengthCollision => Invariant::LANE,
-    }
-}
 
 impl Net {
     /// Calls the card that a node owns, and performs its actions.
@@ -256,7 +239,7 @@ impl Net {
             }
             Action::Broken { port, broken, packet } => {
                 let place = self.nodes[node].place_before(port);
-                self.broken(invariant(broken), place, packet);
+                self.broken(broken, place, packet);
             }
             action @ (Action::Light { .. } | Action::Split { .. } | Action::Cut { .. } | Action::Seen(_)) => {
                 beyond.acts(&mut Effects::on(self), node, action);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 use slotwise_cards::admission::Admission;
-use slotwise_cards::card::{Action, Actions, Broken, Card, Pass, Program, Then};
+use slotwise_cards::card::{Action, Actions, Card, Pass, Program, Then};
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Flying, Origin, Packet};
 use slotwise_units::{Bytes, Instant};
@@ -45,7 +45,7 @@ impl Card for Sender {
         });
         out.push(Action::Broken {
             port: HOST_PORT,
-            broken: Broken::Ungranted,
+            broken: Invariant::UNGRANTED,
             packet: None,
         });
     }

@@ -13,7 +13,6 @@ use super::cards::FibreEnd;
 use super::parts::{Ops, switch_number};
 use super::watch::OpsTrains;
 use crate::drops::Place;
-use crate::invariants::Invariant;
 use crate::kinds::kind::{View, ViewMut};
 use crate::net::effects::{Effects, Look};
 use slotwise_cards::burst_queue::BurstUse;
@@ -183,7 +182,7 @@ impl ViewMut<'_, Ops> {
         meter.counted = counted;
         if lost != fresh.drops.values().sum::<u64>() {
             let (now, place) = (self.fx.now(), Place::Device(device));
-            self.invariants.violated(Invariant::UNEXPLAINED, now, place, None);
+            self.invariants.violated(Ops::UNEXPLAINED, now, place, None);
         }
         Some(fresh)
     }

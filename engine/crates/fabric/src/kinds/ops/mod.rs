@@ -38,12 +38,12 @@ impl Kind for Ops {
         Invariant::RAM,
         Invariant::DUPLICATE,
         Invariant::SPLIT,
-        Invariant::UNEXPLAINED,
+        Ops::UNEXPLAINED,
         Invariant::LABEL,
         Invariant::ASTRAY,
         Invariant::INGRESS,
     ];
-    const CHECKS_INSIDE: &'static [Invariant] = &[Invariant::LANE, Invariant::UNEXPLAINED, Invariant::LABEL];
+    const CHECKS_INSIDE: &'static [Invariant] = &[Invariant::LANE, Ops::UNEXPLAINED, Invariant::LABEL];
 
     fn is_in(scenario: &Scenario) -> bool {
         scenario.has_ops()
@@ -127,17 +127,7 @@ impl Beyond for Ops {
     }
 }
 
-impl Invariant {
-    /// No two frames at once on a lane: one wavelength of a fibre, one way.
-    pub const LANE: Invariant = Invariant::new("lane", "wavelength collisions");
-    /// No train taken while more is to be sent before it than the optical RAM holds.
-    pub const RAM: Invariant = Invariant::new("ram", "optical RAM overflows");
-    /// No frame of a train without its label before it, and none of another train among them.
-    pub const SPLIT: Invariant = Invariant::new("split", "broken bursts");
+impl Ops {
     /// Packets that came in light to a switch and did not go on are just those that it has counted as dropped.
     pub const UNEXPLAINED: Invariant = Invariant::new("unexplained", "unaccounted losses");
-    /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
-    pub const LABEL: Invariant = Invariant::new("label", "invalid label rewrites");
-    /// Never more trains waiting before an output of an edge, or of a class before it, than may.
-    pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
 }

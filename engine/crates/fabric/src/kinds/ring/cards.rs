@@ -90,7 +90,7 @@ impl Ring {
         } = arrival;
         let (ring, device) = (&headers.0, device(station));
         if !self.watch.is_on_its_way(ring, station, ringlet) {
-            fx.broken(Invariant::ROUND, place_of(device, ringlet), None);
+            fx.broken(Ring::ROUND, place_of(device, ringlet), None);
         }
         let is_over = ring.destination == station || ring.source == station;
         if pass == Pass::Later && !is_over {
@@ -127,8 +127,8 @@ impl Ring {
                 return self.watch.delivered(ring, bytes, delay_ns);
             }
             // It came back to its source, which takes it off.
-            Taken::Once(_) => (Invariant::TRANSIT_LOSS, usize::from(!is_over)),
-            Taken::After { lost } => (Invariant::TRANSIT_LOSS, lost),
+            Taken::Once(_) => (Ring::TRANSIT_LOSS, usize::from(!is_over)),
+            Taken::After { lost } => (Ring::TRANSIT_LOSS, lost),
             Taken::Never => (Invariant::DUPLICATE, 1),
         };
         for _ in 0..times {

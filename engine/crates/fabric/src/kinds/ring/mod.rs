@@ -28,8 +28,8 @@ impl Kind for Ring {
     const CHECKS: &'static [Invariant] = &[
         Invariant::DUPLICATE,
         Invariant::ASTRAY,
-        Invariant::TRANSIT_LOSS,
-        Invariant::ROUND,
+        Ring::TRANSIT_LOSS,
+        Ring::ROUND,
         Invariant::ADD_RATE,
         Invariant::INSERTION,
     ];
@@ -98,13 +98,9 @@ impl Beyond for Ring {
     }
 }
 
-impl Invariant {
+impl Ring {
     /// On a ring no packet lost by a station that it passes.
     pub const TRANSIT_LOSS: Invariant = Invariant::new("transit_loss", "transit losses");
     /// No packet at a station of a ring twice.
     pub const ROUND: Invariant = Invariant::new("round", "loops");
-    /// Nothing added to a ring beyond what P4 told the card, and its bucket.
-    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "add-rate violations");
-    /// Never more than two of the longest frames in an insertion buffer of a ring.
-    pub const INSERTION: Invariant = Invariant::new("insertion", "transit-buffer overflows");
 }

@@ -149,12 +149,3 @@ impl Beyond for Star {
         }
     }
 }
-
-impl Invariant {
-    /// No two packets at once in one core output, nor in one input that edges share.
-    pub const COLLISION: Invariant = Invariant::new("collision", "collisions");
-    /// No packet in a guard or across a slot's end at a core.
-    pub const GUARD: Invariant = Invariant::new("guard", "guard-time violations");
-    /// No packet lost in a core, and none at an edge that it is not for.
-    pub const UNGRANTED: Invariant = Invariant::new("ungranted", "transmissions outside a grant");
-}
