@@ -7,6 +7,7 @@ use std::fmt;
 pub use slotwise_cards::DropCause;
 use slotwise_scenario::{Device, HostId};
 use slotwise_units::Bytes;
+use slotwise_wire::DropReason;
 
 /// Where something happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,4 +108,15 @@ impl Drops {
             .iter()
             .map(|((place, cause), count)| (*place, *cause, *count))
     }
+}
+
+/// A cell of a device's `drops` counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct P4Drop {
+    /// Why P4 dropped.
+    pub reason: DropReason,
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
 }

@@ -24,11 +24,10 @@ mod net;
 mod traffic;
 mod world;
 
-pub use api::{ControlEvent, ControlMessage, HostFrame, HostMode, P4Drop, WorldError, WorldOptions};
+pub use api::{HostFrame, WorldError, WorldOptions};
 pub use capture::{CaptureFailure, CapturePoint, Capturing, LONGEST_SNAPLEN, OpenCapture};
 pub use capture_filter::{CaptureFilter, CaptureFilterError};
-pub use drops::{DropCause, DropCount, Drops, Place};
-pub use faults::FaultRecord;
+pub use drops::{DropCause, DropCount, Drops, P4Drop, Place};
 pub use invariants::{Invariant, Invariants, Violation};
 pub use kinds::ops::{BurstUse, OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit};
 pub use kinds::ring::RingLinkState;
@@ -36,6 +35,8 @@ pub use kinds::routed::RouterPort;
 pub use kinds::star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, VoqRecord};
 pub use kinds::{View, ViewMut};
 pub use measure::AccessReport;
+pub use net::control_event::{ControlEvent, ControlMessage};
+pub use net::fault::FaultRecord;
 pub use net::outside::SwitchInput;
 pub use net::standstill::{Standstill, StandstillCause};
 pub use slotwise_cards::fifo::FifoUse;
@@ -46,6 +47,6 @@ pub use slotwise_cards::slotted::SyncError;
 pub use slotwise_cards::station::RingLinkUse;
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use traffic::{
-    DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult,
+    DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, HostMode, OrderUse, RoutedFlow, SessionUse, StreamResult,
 };
 pub use world::World;

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::api::{ControlEvent, ControlMessage, WorldError};
+use crate::net::control_event::{ControlEvent, ControlMessage};
+use crate::api::WorldError;
 use crate::net::standstill::Standstill;
 use crate::world::World;
 use slotwise_cards::packet::Frame;

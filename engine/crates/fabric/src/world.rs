@@ -7,7 +7,10 @@ use std::sync::Arc;
 use slotwise_p4::{Pipeline, PipelineConfig, Port, Program};
 use slotwise_scenario::{Device, LinkChange, Scenario};
 
-use crate::api::{ControlEvent, HostFrame, HostMode, P4Drop, WorldError, WorldOptions};
+use crate::net::control_event::ControlEvent;
+use crate::api::{HostFrame, WorldError, WorldOptions};
+use crate::traffic::HostMode;
+use crate::drops::P4Drop;
 use crate::build::groups::changes_of_groups;
 use crate::build::{Build, Change, Plan};
 use crate::capture::{CaptureFailure, CapturePoint, Captures};
@@ -86,6 +89,11 @@ impl World {
     #[cfg(test)]
     pub(crate) fn set_checks(&mut self, invariants: Invariants) {
         self.invariants = invariants;
+    }
+
+    /// The device of an id.
+    fn device(&self, device_id: u64) -> Result<Device, WorldError> {
+        self.net.device(device_id).ok_or(WorldError::UnknownDevice(device_id))
     }
 
     /// Returns the network that has been built.
@@ -289,7 +297,7 @@ impl World {
 
     /// Delivers a packet-out to a device at `at`, or now if that is past: a frame with its controller header.
     pub fn packet_out(&mut self, at: Instant, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
-        let device = self.net.device(device_id)?;
+        let device = self.device(device_id)?;
         let frame = self.net.copy_of(frame);
         let at_ns = at.ns().max(self.net.now_ns());
         self.net
@@ -305,7 +313,7 @@ impl World {
     /// Starts a program in a device, with fresh tables. What waits in an edge's line cards is dropped, as it
     /// carries the old program's sequence numbers.
     pub fn set_pipeline(&mut self, device_id: u64, program: Arc<Program>) -> Result<(), WorldError> {
-        let device = self.net.device(device_id)?;
+        let device = self.device(device_id)?;
         self.install_pipeline(device_id, Pipeline::new(program, self.pipeline_config(device)))
     }
 
@@ -316,7 +324,7 @@ impl World {
 
     /// As [`World::set_pipeline`], with a pipeline that has been made already.
     pub fn install_pipeline(&mut self, device_id: u64, pipeline: Pipeline) -> Result<(), WorldError> {
-        let device = self.net.device(device_id)?;
+        let device = self.device(device_id)?;
         *self.net.pipeline_slot(device) = Some(pipeline);
         self.kinds.starts(&mut Effects::on(&mut self.net), device);
         self.pump();
@@ -325,7 +333,7 @@ impl World {
 
     /// A device's pipeline, for table access between events.
     pub fn pipeline_mut(&mut self, device_id: u64) -> Option<&mut Pipeline> {
-        let device = self.net.device(device_id).ok()?;
+        let device = self.net.device(device_id)?;
         self.net.pipeline_slot(device).as_mut()
     }
 
@@ -434,7 +442,7 @@ impl World {
         id: u64,
         frame: &[u8],
     ) -> Result<Option<Duration>, WorldError> {
-        let device = self.net.device(device_id)?;
+        let device = self.device(device_id)?;
         let latency_ns = self.net.switch_output(at.ns(), (device, port), id, frame);
         Ok(latency_ns.map(Duration::from_ns))
     }
@@ -451,5 +459,7 @@ impl World {
     }
 }
 
+#[cfg(test)]
+mod standstill;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 //! Networks in virtual time: one program, since each would be linked with all that it tests.
 
 mod agents;
+mod capture_filter;
 mod combiner;
 mod cuts;
 mod external;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 /// Items of the crate that a kind may import from outside of its folder.
 const OF_KINDS: [&str; 17] = [
-    "api::",
     "build::",
     "capture::CapturePoint",
     "drops::",
@@ -15,6 +14,7 @@ const OF_KINDS: [&str; 17] = [
     "invariants::Invariant",
     "kinds::kind::",
     "net::around::Beyond",
+    "net::control_event::",
     "net::effects::",
     "net::lane::LaneEnd",
     "net::lane::OwnEnd",

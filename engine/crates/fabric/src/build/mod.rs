@@ -4,8 +4,6 @@
 pub(crate) mod groups;
 
 use slotwise_cards::aggregation::{BurstTimer, Intervals};
-#[cfg(test)]
-use slotwise_cards::card::Card;
 use slotwise_cards::card::{Expiry, TimerId};
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::links;
@@ -20,8 +18,6 @@ use crate::net::Net;
 use crate::net::effects::Effects;
 use crate::net::event::{By, CardTimer, Event};
 use crate::net::lane::{LaneEnd, OwnEnd};
-#[cfg(test)]
-use crate::net::node::NodeCard;
 use crate::net::node::{Before, NodeKind, NodePort, OwnCard};
 use crate::net::span::Span;
 use crate::net::ticket::Owner;
@@ -65,7 +61,7 @@ impl Build {
     pub(crate) fn new(options: WorldOptions) -> Build {
         Build {
             seed: options.seed,
-            net: Net::new(options),
+            net: Net::new(options.seed, options.captures),
             hosts: Hosts::default(),
             changes: Vec::new(),
             owner: 0,
@@ -95,13 +91,6 @@ impl Build {
     /// Adds the devices of a kind, by number from 0.
     pub(crate) fn add_nodes(&mut self, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
         self.net.add_nodes(self.owner, kind, devices);
-    }
-
-    /// Sets a test's card of a device.
-    #[cfg(test)]
-    pub(crate) fn set_toy(&mut self, device: Device, card: impl Card + Send + 'static) {
-        let node = self.node(device);
-        self.net.nodes_mut()[node].own_card = NodeCard::Toy(Box::new(card));
     }
 
     /// All devices that have been added.

@@ -3,8 +3,8 @@
 
 use slotwise_scenario::{Device, FaultKind};
 
-use super::record::FaultRecord;
-use crate::api::ControlMessage;
+use crate::net::fault::FaultRecord;
+use crate::net::control_event::ControlMessage;
 use crate::net::effects::Effects;
 use crate::net::event::{By, Event};
 use crate::net::work::Step;

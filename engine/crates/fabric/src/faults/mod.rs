@@ -4,6 +4,3 @@
 mod act;
 pub(crate) mod flows;
 pub(crate) mod plan;
-pub(crate) mod record;
-
-pub use record::FaultRecord;

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 use slotwise_units::{Duration, Instant, SignedDuration};
 
-use super::record::FaultRecord;
+use crate::net::fault::FaultRecord;
 use crate::net::span::Span;
 use slotwise_random::{self as random, Stream};
 

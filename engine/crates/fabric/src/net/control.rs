@@ -5,7 +5,7 @@ use rand::Rng;
 use slotwise_scenario::{Device, FaultKind, Treatment};
 use slotwise_wire::PORT_CPU;
 
-use crate::api::ControlMessage;
+use crate::net::control_event::ControlMessage;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;

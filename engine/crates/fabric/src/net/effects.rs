@@ -9,10 +9,11 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
-use crate::api::{ControlMessage, P4Drop};
+use crate::net::control_event::ControlMessage;
+use crate::drops::P4Drop;
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
-use crate::faults::record::FaultRecord;
+use crate::net::fault::FaultRecord;
 use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::Beyond;

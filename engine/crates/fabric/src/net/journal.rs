@@ -10,10 +10,10 @@ use slotwise_cards::packet::Frame;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
-use crate::api::ControlEvent;
+use crate::net::control_event::ControlEvent;
 use crate::capture::{Captures, Capturing};
 use crate::drops::{Drops, Place};
-use crate::faults::record::FaultRecord;
+use crate::net::fault::FaultRecord;
 use crate::invariants::Invariant;
 use crate::net::event::Key;
 

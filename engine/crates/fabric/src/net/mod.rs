@@ -12,8 +12,10 @@ pub(crate) mod actions;
 pub(crate) mod around;
 pub(crate) mod clock;
 pub(crate) mod control;
+pub(crate) mod control_event;
 pub(crate) mod effects;
 pub(crate) mod event;
+pub(crate) mod fault;
 pub(crate) mod journal;
 pub(crate) mod lane;
 pub(crate) mod messages;
@@ -36,9 +38,10 @@ use slotwise_scenario::Device;
 use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{DropReason, Optical};
 
-use crate::api::{ControlEvent, ControlMessage, P4Drop, WorldError, WorldOptions};
-use crate::drops::{DropCause, Place};
+use crate::capture::Capturing;
+use crate::drops::{DropCause, P4Drop, Place};
 use crate::invariants::Invariant;
+use control_event::{ControlEvent, ControlMessage};
 use event::{By, Event, EventQueue, Key, Order};
 use journal::{Entry, Journal, Note};
 use lane::{Lane, LaneEnd};
@@ -69,8 +72,8 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Nothing at time 0.
-    pub(crate) fn new(options: WorldOptions) -> Net {
+    /// Nothing at time 0. Random choices come from `seed`.
+    pub(crate) fn new(seed: u64, captures: Option<Capturing>) -> Net {
         Net {
             now_ns: 0,
             queue: EventQueue::default(),
@@ -81,9 +84,9 @@ impl Net {
             out: Actions::default(),
             outbox: Outbox::default(),
             stack: Stack::default(),
-            messages: Messages::new(options.seed),
+            messages: Messages::new(seed),
             at_once: AtOnce::default(),
-            journal: Journal::new(options.captures),
+            journal: Journal::new(captures),
         }
     }
 
@@ -227,10 +230,8 @@ impl Net {
     }
 
     /// The device of an id, if the net has it.
-    pub(crate) fn device(&self, device_id: u64) -> Result<Device, WorldError> {
-        Device::from_id(device_id)
-            .filter(|device| self.nodes.get(*device).is_some())
-            .ok_or(WorldError::UnknownDevice(device_id))
+    pub(crate) fn device(&self, device_id: u64) -> Option<Device> {
+        Device::from_id(device_id).filter(|device| self.nodes.get(*device).is_some())
     }
 
     pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {

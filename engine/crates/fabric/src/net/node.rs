@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4 switch in the network: its program, the cards before its ports, and what came out of it.
 
+use std::any::Any;
 use std::ops::{Index, IndexMut};
 
 use slotwise_cards::card::{Actions, Card, Expiry, Pass, Program, Then, TimerId};
@@ -23,14 +24,43 @@ use crate::net::ticket::Owner;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
 use slotwise_random as random;
 
-/// A card by its own type.
-pub(crate) trait OwnCard: Sized {
-    fn of(card: &NodeCard) -> Option<&Self>;
-    fn of_mut(card: &mut NodeCard) -> Option<&mut Self>;
-    fn boxed(self) -> NodeCard;
+/// A card by its own type. Cards that are not in the list below have these defaults.
+pub(crate) trait OwnCard: Card + Any + Send {
+    /// The card, if it is of this type.
+    fn of(card: &NodeCard) -> Option<&Self>
+    where
+        Self: Sized,
+    {
+        match card {
+            NodeCard::Other(card) => (card.as_ref() as &dyn Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// The card, to be changed, if it is of this type.
+    fn of_mut(card: &mut NodeCard) -> Option<&mut Self>
+    where
+        Self: Sized,
+    {
+        match card {
+            NodeCard::Other(card) => (card.as_mut() as &mut dyn Any).downcast_mut(),
+            _ => None,
+        }
+    }
+
+    /// It as the card of a switch.
+    fn boxed(self) -> NodeCard
+    where
+        Self: Sized,
+    {
+        NodeCard::Other(Box::new(self))
+    }
+
+    /// The switch is outside from now on.
+    fn set_outside(&mut self) {}
 }
 
-/// Cards of switches: each a word and its type.
+/// Cards of switches that are called without a table of methods: each a word and its type.
 macro_rules! cards {
     ($($name:ident: $card:ty,)+) => {
         /// Card between a switch and its links, as one value.
@@ -38,9 +68,8 @@ macro_rules! cards {
             /// Nothing that the switch owns.
             None,
             $($name(Box<$card>),)+
-            /// Card of a test.
-            #[cfg(test)]
-            Toy(Box<dyn Card + Send>),
+            /// Card of any other type.
+            Other(Box<dyn OwnCard>),
         }
 
         $(impl OwnCard for $card {
@@ -71,8 +100,7 @@ macro_rules! cards {
                 match $own {
                     NodeCard::None => $none,
                     $(NodeCard::$name(card) => card.$method $arguments,)+
-                    #[cfg(test)]
-                    NodeCard::Toy(card) => card.$method $arguments,
+                    NodeCard::Other(card) => card.$method $arguments,
                 }
             };
         }
@@ -93,7 +121,8 @@ impl NodeCard {
         match self {
             NodeCard::Switch(card) => card.set_outside(),
             NodeCard::Edge(card) => card.set_outside(),
-            _ => {}
+            NodeCard::Other(card) => card.set_outside(),
+            NodeCard::None | NodeCard::SlottedEdge(_) | NodeCard::SlottedCore(_) | NodeCard::Station(_) => {}
         }
     }
 }

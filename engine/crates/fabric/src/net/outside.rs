@@ -16,7 +16,7 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_wire::{Label, Optical};
 
-use crate::api::P4Drop;
+use crate::drops::P4Drop;
 use slotwise_cards::message;
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;

@@ -180,31 +180,41 @@ impl Net {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_scenario::Scenario;
-
     use super::*;
-    use crate::kinds::Kinds;
-    use crate::world::World;
-    use crate::{HostMode, WorldOptions};
+    use crate::net::around::Beyond;
+    use crate::net::effects::Effects;
+    use crate::net::lane::OwnEnd;
+    use crate::net::node::NodeKind;
+    use crate::net::outside::Crossing;
+    use crate::net::ticket::Ticket;
+    use slotwise_cards::card::Action;
+
+    /// Surroundings that nothing reaches.
+    struct Nothing;
+
+    impl Beyond for Nothing {
+        fn acts(&mut self, _: &mut Effects<'_>, _: usize, _: Action) {}
+    }
+
+    impl Around for Nothing {
+        fn leaves(&mut self, _: Origin, _: usize) {}
+        fn comes_late(&mut self, _: &mut Effects<'_>, _: OwnEnd, _: Frame) {}
+        fn changes_light(&mut self, _: &mut Effects<'_>, _: usize) {}
+        fn overdue(&mut self, _: &mut Effects<'_>, _: &Crossing) {}
+        fn reports(&mut self, _: u64, _: &[u8]) {}
+        fn passed(&mut self, _: &mut Effects<'_>, _: Ticket, _: Pass) {}
+        fn goes_on(&mut self, _: &mut Effects<'_>, _: Ticket) {}
+    }
 
     #[test]
     fn outputs_of_a_pass_go_on_in_the_order_in_which_they_left() {
-        let scenario = Scenario::parse(include_bytes!("../../../../../schema/examples/valid/pair.yaml")).unwrap();
-        let options = WorldOptions {
-            seed: 1,
-            host_mode: HostMode::External,
-            captures: None,
-            frame_records: false,
-        };
-        let mut net = World::new(&scenario, options).net;
+        let mut net = Net::new(1, None);
+        net.add_nodes(0, &NodeKind::PLAIN, [Device::Edge(0)].into_iter());
         for port in [7, 3, 5] {
             let frame = net.out.frames.copy_of(&[0; 60]);
             net.outbox.packets.push((port, frame));
         }
-        assert_eq!(
-            net.add_outputs(&mut Kinds::default(), Device::Edge(0), Origin::Local),
-            3
-        );
+        assert_eq!(net.add_outputs(&mut Nothing, Device::Edge(0), Origin::Local), 3);
         let ports = std::iter::from_fn(|| net.stack.next()).filter_map(|work| match work {
             Work::Output { port, .. } => Some(port),
             _ => None,

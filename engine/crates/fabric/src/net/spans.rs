@@ -4,7 +4,7 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::api::ControlMessage;
+use crate::net::control_event::ControlMessage;
 use crate::net::Net;
 use crate::net::around::Around;
 use crate::net::node::NodePort;

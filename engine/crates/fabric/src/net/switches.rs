@@ -4,7 +4,7 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::api::P4Drop;
+use crate::drops::P4Drop;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;

@@ -3,6 +3,7 @@
 
 pub(crate) mod bursts;
 mod datagrams;
+mod host_mode;
 pub(crate) mod order;
 pub(crate) mod sessions;
 pub(crate) mod station;
@@ -18,9 +19,9 @@ use slotwise_transport::RtoConfig;
 use slotwise_transport::gtp::HostConfig;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
-use crate::api::HostMode;
 pub use bursts::FlowTrains;
 use datagrams::Datagrams;
+pub use host_mode::HostMode;
 pub use order::OrderUse;
 pub use sessions::SessionUse;
 use slotwise_cards::packet::{Frame, Packet};

@@ -9,7 +9,7 @@ use slotwise_units::{Bytes, Instant};
 use super::*;
 use crate::drops::Place;
 use crate::hosts::Host;
-use crate::net::node::NodeKind;
+use crate::net::node::{NodeKind, OwnCard};
 use slotwise_cards::card::{Expiry, TimerId};
 use slotwise_cards::fifo::Fifo;
 use slotwise_units::{Duration, Rate};
@@ -55,6 +55,8 @@ impl Card for Sender {
     fn restarts(&mut self, _: Instant, _: &mut Actions) {}
 }
 
+impl OwnCard for Sender {}
+
 /// Runs switches that all do the same at one time. Returns the places of broken rules, and the switches at whose hosts
 /// packets came, both in order.
 fn run(kinds: [fn(u16) -> Device; 2], numbers: impl Iterator<Item = u16> + Clone) -> (Vec<Place>, Vec<Device>) {
@@ -79,7 +81,7 @@ fn run(kinds: [fn(u16) -> Device; 2], numbers: impl Iterator<Item = u16> + Clone
             uplink: Fifo::new(up, link, Admission::bytes(Bytes::new(1000)), 0),
         });
         build.set_timer(device, 0, AT_NS, Expiry::Last);
-        build.set_toy(device, Sender { lane: down as u32 });
+        build.set_card(device, Sender { lane: down as u32 });
     }
     let mut world = World::of(build, Kinds::default());
     world.set_checks(Invariants::of([Invariant::UNGRANTED]));

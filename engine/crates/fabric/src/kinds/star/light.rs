@@ -9,7 +9,7 @@ use slotwise_wire::{Optical, OpticalKind, PORT_OPTICAL_BASE};
 use super::cards::core_card;
 use super::fibre::{FibrePair, LightChange, Passage};
 use super::parts::{Core, Edge, Star};
-use crate::api::ControlMessage;
+use crate::net::control_event::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;

@@ -3,7 +3,7 @@ use slotwise_scenario::Scenario;
 
 use super::super::Traffic;
 use super::*;
-use crate::api::HostMode;
+use crate::traffic::HostMode;
 
 const STAR4: &str = include_str!("../../../../../../topologies/star4.yaml");
 
