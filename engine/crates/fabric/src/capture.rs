@@ -89,6 +89,7 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
+    /// Nothing captured yet.
     pub(crate) fn new(capturing: Capturing) -> Captures {
         Captures {
             capturing,
@@ -96,6 +97,7 @@ impl Captures {
         }
     }
 
+    /// Captures a frame, if the filter takes it.
     pub(crate) fn record(&mut self, point: CapturePoint, at_ns: u64, frame: &[u8]) {
         let Captures { capturing, writers } = self;
         let Capturing { open, filter, snaplen } = capturing;

@@ -91,6 +91,7 @@ pub struct Drops {
 }
 
 impl Drops {
+    /// Counts a lost frame.
     pub(crate) fn add(&mut self, place: Place, cause: DropCause, bytes: usize) {
         let count = self.counts.entry((place, cause)).or_default();
         count.packets += 1;

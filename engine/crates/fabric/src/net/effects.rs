@@ -33,14 +33,17 @@ pub(crate) struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
+    /// A look at a net.
     pub(crate) fn at(net: &'a Net) -> Look<'a> {
         Look { net }
     }
 
+    /// Simulated time.
     pub(crate) fn now_ns(self) -> u64 {
         self.net.now_ns
     }
 
+    /// Simulated time.
     pub(crate) fn now(self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
@@ -81,10 +84,12 @@ impl<'a> Look<'a> {
         self.net.p4_drops(device)
     }
 
+    /// The program at a node: none, or one that answers now or later.
     pub(crate) fn program_at(self, node: usize) -> Program {
         self.net.nodes.program_at(node)
     }
 
+    /// Place before a port of a node.
     pub(crate) fn place_before(self, node: usize, port: Port) -> Place {
         self.net.nodes[node].place_before(port)
     }
@@ -114,6 +119,7 @@ pub(crate) struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
+    /// Access to a net.
     #[inline]
     pub(crate) fn on(net: &'a mut Net) -> Effects<'a> {
         Effects { net }
@@ -125,21 +131,25 @@ impl<'a> Effects<'a> {
         Look { net: self.net }
     }
 
+    /// Simulated time.
     #[inline]
     pub(crate) fn now_ns(&self) -> u64 {
         self.net.now_ns
     }
 
+    /// Simulated time.
     #[inline]
     pub(crate) fn now(&self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
 
+    /// Number of the node of a device.
     #[inline]
     pub(crate) fn node(&self, device: Device) -> usize {
         self.net.nodes.number(device)
     }
 
+    /// Device of a node.
     #[inline]
     pub(crate) fn device(&self, node: usize) -> Device {
         self.net.nodes[node].device
@@ -233,10 +243,12 @@ impl<'a> Effects<'a> {
         self.net.nodes.outside.as_mut()?.take_overdue(now_ns)
     }
 
+    /// A frame of these bytes, of the pool.
     pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
         self.net.copy_of(bytes)
     }
 
+    /// Takes back the memory of a frame that has been consumed.
     pub(crate) fn give_back(&mut self, frame: Frame) {
         self.net.give_back(frame);
     }
@@ -261,11 +273,13 @@ impl<'a> Effects<'a> {
         });
     }
 
+    /// Captures a frame, if captures are made.
     #[inline]
     pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
         self.net.capture(point, frame);
     }
 
+    /// Adds a message of a device for the controller.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.net.tell(device, message);
     }

@@ -11,6 +11,7 @@ use slotwise_cards::card::{Expiry, TimerId};
 pub(crate) struct CardTimer(u32);
 
 impl CardTimer {
+    /// The timer of the card of a node.
     pub(crate) fn new(node: usize, timer: TimerId) -> CardTimer {
         CardTimer((node as u32) << TimerId::BITS | u32::from(timer))
     }
@@ -41,7 +42,10 @@ pub(crate) enum Event {
     /// A card may have a message for P4: an interval has ended.
     Timer(CardTimer),
     /// The head of a lane arrives.
-    Arrival { lane: u32 },
+    Arrival {
+        /// Number of the lane.
+        lane: u32,
+    },
     /// What is on its way outside of lanes is there, by its number.
     Parcel(u32),
     /// A source's turn.
@@ -83,6 +87,7 @@ impl Event {
 pub(crate) struct By(u32);
 
 impl By {
+    /// The world.
     pub(crate) const WORLD: By = By(0);
 
     /// Node, by its index in the net.
@@ -106,7 +111,9 @@ pub(crate) struct Order {
 /// Key of an event: time, and place among events of this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
+    /// Time.
     pub(crate) at_ns: u64,
+    /// Place among events of this time.
     pub(crate) order: Order,
 }
 

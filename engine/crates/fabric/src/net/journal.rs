@@ -33,20 +33,31 @@ pub(crate) enum Note {
     Control(ControlEvent),
     /// Violation of an invariant, found now or later.
     Broken {
+        /// The invariant.
         invariant: Invariant,
+        /// Time of the violation.
         at: Instant,
+        /// Its place.
         place: Place,
+        /// Optical header of the packet, if it has one.
         packet: Option<Optical>,
     },
     /// Record of one node for checks and measurements over several nodes.
-    Seen { node: usize, record: Record },
+    Seen {
+        /// Number of the node.
+        node: usize,
+        /// The record.
+        record: Record,
+    },
     /// Fate of a packet.
     InBurst(InBurst),
 }
 
 /// Trace with the key of its event.
 pub(crate) struct Entry {
+    /// Key of the event.
     pub(crate) key: Key,
+    /// The trace.
     pub(crate) note: Note,
 }
 
@@ -54,7 +65,9 @@ pub(crate) struct Entry {
 pub(crate) struct Journal {
     /// Key of the event in progress.
     pub(crate) entries: Vec<Entry>,
+    /// Losses outside of P4.
     pub(crate) drops: Drops,
+    /// Captures, if any are made.
     pub(crate) captures: Option<Captures>,
     /// Faults of the run, those to come included.
     pub(crate) faults: Vec<FaultRecord>,
@@ -63,6 +76,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// Nothing has happened yet.
     pub(crate) fn new(captures: Option<Capturing>) -> Journal {
         Journal {
             entries: Vec::new(),

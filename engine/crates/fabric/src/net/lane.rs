@@ -17,7 +17,12 @@ use slotwise_cards::packet::{Flying, Packet};
 #[derive(Clone, Copy)]
 pub(crate) enum LaneEnd {
     /// A port of a switch; packets come from hosts and other switches.
-    Port { device: Device, port: u16 },
+    Port {
+        /// The switch.
+        device: Device,
+        /// Its port.
+        port: u16,
+    },
     /// A host, by its number.
     Host(usize),
     /// An end that a kind of networks handles.
@@ -27,6 +32,7 @@ pub(crate) enum LaneEnd {
 /// An end of a lane that a kind of networks handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnEnd {
+    /// The kind of networks that handles it.
     pub(crate) owner: Owner,
     /// Sort of the end, defined by its owner.
     pub(crate) sort: u8,
@@ -60,6 +66,7 @@ fn prefetch<T: ?Sized>(thing: &T) {
 /// One direction of a link.
 pub(crate) struct Lane {
     number: u32,
+    /// Where it ends.
     pub(crate) end: LaneEnd,
     /// By time of arrival, then by order of entry.
     in_flight: VecDeque<InFlight>,

@@ -68,6 +68,7 @@ pub(crate) struct Net {
     stack: Stack<Work>,
     messages: Messages,
     at_once: AtOnce,
+    /// Traces of events, and sums.
     pub(crate) journal: Journal,
 }
 
@@ -95,10 +96,12 @@ impl Net {
         self.now_ns
     }
 
+    /// Time of the next event, between two events.
     pub(crate) fn next_event_at(&self) -> Option<u64> {
         self.queue.next_at()
     }
 
+    /// Schedules an event.
     pub(crate) fn schedule(&mut self, by: By, at_ns: u64, event: Event) {
         self.queue.schedule(by, at_ns, event);
     }
@@ -148,6 +151,7 @@ impl Net {
         self.out.frames.give_back(frame);
     }
 
+    /// All switches.
     pub(crate) fn nodes(&self) -> &Nodes {
         &self.nodes
     }
@@ -168,11 +172,13 @@ impl Net {
         }
     }
 
+    /// Adds a lane; returns its number.
     pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
     }
 
+    /// Adds a span.
     pub(crate) fn add_span(&mut self, span: Span) {
         self.spans.push(span);
     }
@@ -182,6 +188,7 @@ impl Net {
         self.messages.set_most_late(most_late_ns);
     }
 
+    /// All spans, by number.
     pub(crate) fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -234,10 +241,12 @@ impl Net {
         Device::from_id(device_id).filter(|device| self.nodes.get(*device).is_some())
     }
 
+    /// Configuration of the pipelines of a device.
     pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
         node::pipeline_config(device, seed)
     }
 
+    /// The program of a device, to be replaced.
     pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
         let node = self.nodes.number(device);
         &mut self.nodes[node].pipeline

@@ -67,7 +67,10 @@ macro_rules! cards {
         pub(crate) enum NodeCard {
             /// Nothing that the switch owns.
             None,
-            $($name(Box<$card>),)+
+            $(
+                #[doc = concat!("Card of type `", stringify!($card), "`.")]
+                $name(Box<$card>),
+            )+
             /// Card of any other type.
             Other(Box<dyn OwnCard>),
         }
@@ -165,7 +168,9 @@ pub(crate) enum Before {
 /// A port of a switch, by the number of its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodePort {
+    /// Number of the node.
     pub(crate) node: usize,
+    /// The port.
     pub(crate) port: Port,
 }
 
@@ -193,13 +198,16 @@ impl NodeKind {
 
 /// A switch.
 pub(crate) struct Node {
+    /// Its name.
     pub(crate) device: Device,
+    /// The kind of networks that it is of.
     pub(crate) owner: Owner,
     pub(super) kind: &'static NodeKind,
     /// `None` while it has no program, and if it runs outside.
     pub(crate) pipeline: Option<Pipeline>,
     /// Before links that are free when they are idle.
     pub(crate) links: Links,
+    /// The card that it owns.
     pub(crate) own_card: NodeCard,
     /// Drops that its programs have counted of what did not come in light, if they are counted apart.
     pub(super) beside_light: u64,
@@ -297,6 +305,7 @@ impl Node {
         self.ports.get(usize::from(port)).copied().flatten()
     }
 
+    /// Sets the card before a port.
     pub(crate) fn set_before(&mut self, port: Port, before: Before) {
         let index = usize::from(port);
         if index >= self.ports.len() {
@@ -347,6 +356,7 @@ impl Nodes {
         node.filter(|node| node.device == device)
     }
 
+    /// All, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
         self.list.iter()
     }

@@ -39,9 +39,13 @@ pub struct SwitchInput {
 
 /// Light, a tick, or what came by a link.
 pub(crate) struct Crossing {
+    /// The switch.
     pub(crate) device: Device,
+    /// Time of arrival at the switch.
     pub(crate) arrived_ns: u64,
+    /// The way that it came.
     pub(crate) origin: Origin,
+    /// Its optical header, if it has one.
     pub(crate) optical: Option<Optical>,
     /// Of a train.
     pub(crate) label: Option<Label>,

@@ -21,14 +21,28 @@ pub(crate) enum Way {
 /// A message with its way.
 pub(crate) enum Parcel {
     /// Of the controller, to a device.
-    PacketOut { device: Device, frame: Frame },
+    PacketOut {
+        /// The switch.
+        device: Device,
+        /// Packet with its controller header.
+        frame: Frame,
+    },
     /// A control message that a fault has kept, or its copy.
-    Late { way: Way, frame: Frame },
+    Late {
+        /// Its way.
+        way: Way,
+        /// The message.
+        frame: Frame,
+    },
     /// It has left a switch outside of the net.
     FromSwitch {
+        /// The switch.
         device: Device,
+        /// The port by which it left.
         port: u16,
+        /// Number of the packet that it was, or 0.
         id: u64,
+        /// The packet.
         frame: Frame,
     },
 }

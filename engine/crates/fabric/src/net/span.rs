@@ -10,6 +10,7 @@ use crate::net::node::NodePort;
 pub(crate) struct Span {
     /// Ports before its lanes.
     pub(crate) ports_before: Vec<NodePort>,
+    /// First ports at both ends.
     pub(crate) ends: [(Device, Port); 2],
     /// Of each end; they follow each other.
     pub(crate) ports: u16,
@@ -20,6 +21,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// True if it carries packets.
     pub(crate) fn is_light(&self) -> bool {
         self.is_up && !self.is_cut
     }

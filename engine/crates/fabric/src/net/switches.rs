@@ -21,12 +21,14 @@ impl Net {
         self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
     }
 
+    /// Lets switches outside take frames or not.
     pub(crate) fn set_switches_running(&mut self, running: bool) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.running = running;
         }
     }
 
+    /// The next frame for a switch outside, in order of time over all of them.
     pub(crate) fn poll_switch_input(&mut self) -> Option<SwitchInput> {
         self.nodes.outside.as_mut()?.poll_input()
     }
@@ -56,6 +58,7 @@ impl Net {
         is_waited_for.then(|| at_ns - crossing.arrived_ns)
     }
 
+    /// Sets the drops that the program of a switch outside has counted.
     pub(crate) fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.drops.insert(device.id(), drops);

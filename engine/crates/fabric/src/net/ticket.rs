@@ -7,7 +7,9 @@ pub(crate) type Owner = u8;
 /// Number of a continuation, kept by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket {
+    /// The kind of networks that keeps it.
     pub(crate) owner: Owner,
+    /// Its number there.
     pub(crate) number: u32,
 }
 

@@ -72,10 +72,15 @@ impl<W> Stack<W> {
 
 /// A packet that enters P4 of a device.
 pub(crate) struct Ask {
+    /// The switch.
     pub(crate) device: Device,
+    /// The port at which it comes.
     pub(crate) port: Port,
+    /// The packet.
     pub(crate) frame: Frame,
+    /// The way that it came.
     pub(crate) origin: Origin,
+    /// Continuation after the pass.
     pub(crate) then: Passed,
 }
 
@@ -84,7 +89,12 @@ pub(crate) enum Passed {
     /// None.
     Nothing,
     /// Continuation in the card of a switch.
-    Card { node: usize, then: cards::Then },
+    Card {
+        /// Number of the node.
+        node: usize,
+        /// The continuation.
+        then: cards::Then,
+    },
     /// Continuation of a kind of networks.
     Own(Ticket),
 }
@@ -119,9 +129,17 @@ pub(crate) enum Step {
     /// Continuation of a kind of networks.
     Own(Ticket),
     /// The next card of a span that carries packets from now on or not.
-    SetDark { span: usize, first: usize },
+    SetDark {
+        /// Number of the span.
+        span: usize,
+        /// First card that is left.
+        first: usize,
+    },
     /// A switch that has stopped has no program.
-    DeviceDown { device: Device },
+    DeviceDown {
+        /// The switch.
+        device: Device,
+    },
 }
 
 impl Ask {
