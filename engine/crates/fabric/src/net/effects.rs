@@ -158,9 +158,7 @@ impl<'a> Effects<'a> {
     /// The card of a device, to be changed, if it has one of this type.
     #[inline]
     pub(crate) fn card_mut<C: OwnCard>(&mut self, device: Device) -> Option<&mut C> {
-        let node = self.net.nodes.number(device);
-        let node = self.net.nodes.get_mut(node)?;
-        C::of_mut(&mut node.own_card)
+        C::of_mut(&mut self.net.nodes.get_mut(device)?.own_card)
     }
 
     /// The card of a node with its program.
@@ -304,5 +302,49 @@ impl<'a> Effects<'a> {
     pub(crate) fn in_burst(&mut self, packet: &[u8], burst: u64, is_lost: bool) {
         let packet = self.net.copy_of(packet);
         self.net.note(Note::InBurst(InBurst { packet, burst, is_lost }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::node::NodeKind;
+    use slotwise_cards::card::{Card, Expiry, Pass, Then, TimerId};
+    use slotwise_cards::message::ToCard;
+
+    /// A card that does nothing.
+    struct Idle;
+
+    impl Card for Idle {
+        fn sends(&mut self, _: Instant, _: Port, _: Packet, _: Origin, _: &mut Actions) {}
+
+        fn told(&mut self, _: Instant, _: &ToCard, _: &mut Actions) -> bool {
+            false
+        }
+
+        fn goes_on(&mut self, _: Instant, _: Then, _: Pass, _: &mut Actions) {}
+
+        fn due(&mut self, _: Instant, _: TimerId, _: Expiry, _: Program, _: &mut Actions) {}
+
+        fn set_dark(&mut self, _: Instant, _: Port, _: bool, _: &mut Actions) {}
+
+        fn restarts(&mut self, _: Instant, _: &mut Actions) {}
+    }
+
+    impl OwnCard for Idle {}
+
+    #[test]
+    fn a_device_that_is_not_there_has_no_card() {
+        let mut net = Net::new(1, None);
+        net.add_nodes(0, &NodeKind::PLAIN, [Device::Router(0), Device::Router(1)].into_iter());
+        for node in 0..2 {
+            net.nodes[node].own_card = Idle.boxed();
+        }
+        let mut fx = Effects::on(&mut net);
+        assert!(fx.card_mut::<Idle>(Device::Router(1)).is_some());
+        for absent in [Device::Router(2), Device::Station(0), Device::Edge(1)] {
+            assert!(fx.card_mut::<Idle>(absent).is_none(), "{absent}");
+            assert!(fx.look().card::<Idle>(absent).is_none(), "{absent}");
+        }
     }
 }

@@ -346,8 +346,12 @@ impl Nodes {
         self.first[kind] + usize::from(number)
     }
 
-    pub(super) fn get_mut(&mut self, node: usize) -> Option<&mut Node> {
-        self.list.get_mut(node)
+    /// The node of a device, to be changed, if there is one.
+    #[inline]
+    pub(super) fn get_mut(&mut self, device: Device) -> Option<&mut Node> {
+        let number = self.number(device);
+        let node = self.list.get_mut(number);
+        node.filter(|node| node.device == device)
     }
 
     /// The node of a device, if there is one.
