@@ -75,14 +75,14 @@ impl Hosts {
     fn schedule_source(&self, net: &mut Net, source: usize, at_ns: u64) {
         if let Some(traffic) = &self.traffic {
             let by = self.by(traffic.host_of(source));
-            net.schedule(by, at_ns, Event::Source(source as u32));
+            net.schedule(by, Instant::from_ns(at_ns), Event::Source(source as u32));
         }
     }
 
     /// Starts the flows of a phase beside hosts outside.
     pub(crate) fn begin_phase(&mut self, net: &mut Net, phase: usize) {
         let traffic = self.traffic.as_mut();
-        let starts = traffic.map(|traffic| traffic.begin_phase(phase, net.now_ns()));
+        let starts = traffic.map(|traffic| traffic.begin_phase(phase, net.now().ns()));
         for (index, at_ns) in starts.into_iter().flatten() {
             self.schedule_source(net, index, at_ns);
         }
@@ -94,17 +94,16 @@ impl Hosts {
     }
 
     /// Puts a packet into a host's card.
-    pub(crate) fn send_uplink(&mut self, net: &mut Net, at_ns: u64, host: usize, frame: Frame) {
+    pub(crate) fn send_uplink(&mut self, net: &mut Net, at: Instant, host: usize, frame: Frame) {
         let host = &mut self.list[host];
         // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
-        let at = Instant::from_ns(at_ns);
         let born = if host.device.kind().is_slotted { at } else { UNBORN };
         let mut packet = Packet { frame, born };
         match host.uplink.enqueue(at, packet.frame.len()) {
             Ok(departure) => {
                 packet.born = packet.born.min(departure.start);
                 let (by, lane) = (By::node(host.node), host.uplink.lane);
-                net.enter_lane(by, lane, departure.arrive.ns(), Flying::plain(packet));
+                net.enter_lane(by, lane, departure.arrive, Flying::plain(packet));
             }
             Err(cause) => net.drop(host.uplink_place(), cause, packet.frame),
         }
@@ -113,14 +112,14 @@ impl Hosts {
     /// Changes the delay of the link from a host.
     pub(crate) fn change_uplink(&mut self, net: &mut Net, host: usize, delay: Option<Duration>) {
         let uplink = &mut self.list[host].uplink;
-        let arrivals = uplink.change(Instant::from_ns(net.now_ns()), None, delay);
+        let arrivals = uplink.change(net.now(), None, delay);
         net.retime(uplink.lane, &arrivals);
     }
 
     /// A packet has come to a host.
     pub(crate) fn arrives(&mut self, net: &mut Net, host: usize, packet: Packet) {
         let is_taken = match &mut self.traffic {
-            Some(traffic) => traffic.receive(host, net.now_ns(), &packet),
+            Some(traffic) => traffic.receive(host, net.now().ns(), &packet),
             None => false,
         };
         if is_taken {
@@ -128,7 +127,7 @@ impl Hosts {
         } else if self.traffic.as_ref().is_none_or(Traffic::is_shared) {
             let Host { device, port, .. } = self.list[host];
             return self.output.push_back(HostFrame {
-                at: Instant::from_ns(net.now_ns()),
+                at: net.now(),
                 device,
                 port,
                 frame: packet.frame,
@@ -143,13 +142,13 @@ impl Hosts {
     pub(crate) fn source(&mut self, net: &mut Net, index: u32) {
         let Some(traffic) = &mut self.traffic else { return };
         let mut frame = net.take_frame();
-        let turn = traffic.turn(index as usize, net.now_ns(), &mut frame);
+        let turn = traffic.turn(index as usize, net.now().ns(), &mut frame);
         if let Some(next_ns) = turn.next_ns {
             let host = turn.from.unwrap_or_else(|| traffic.host_of(index as usize));
-            net.schedule(By::node(self.list[host].node), next_ns, Event::Source(index));
+            net.schedule(By::node(self.list[host].node), Instant::from_ns(next_ns), Event::Source(index));
         }
         match turn.from {
-            Some(host) => self.send_uplink(net, net.now_ns(), host, frame),
+            Some(host) => self.send_uplink(net, net.now(), host, frame),
             None => {
                 net.give_back(frame);
                 self.drain(net);
@@ -160,20 +159,20 @@ impl Hosts {
     /// Timers of a host's streams are due.
     pub(crate) fn timeout(&mut self, net: &mut Net, host: usize) {
         if let Some(traffic) = &mut self.traffic {
-            traffic.timeout(host, net.now_ns());
+            traffic.timeout(host, net.now().ns());
         }
         self.drain(net);
     }
 
     /// Sends what the hosts' streams have to send, and sets their timers.
     fn drain(&mut self, net: &mut Net) {
-        let now_ns = net.now_ns();
+        let now_ns = net.now().ns();
         let mut timers = std::mem::take(&mut self.timers);
         loop {
             let mut frame = net.take_frame();
             let traffic = self.traffic.as_mut();
             match traffic.and_then(|traffic| traffic.transmit(now_ns, &mut frame, &mut timers)) {
-                Some(host) => self.send_uplink(net, now_ns, host, frame),
+                Some(host) => self.send_uplink(net, Instant::from_ns(now_ns), host, frame),
                 None => {
                     net.give_back(frame);
                     break;
@@ -181,7 +180,7 @@ impl Hosts {
             }
         }
         for (host, at_ns) in timers.drain(..) {
-            net.schedule(self.by(host), at_ns.max(now_ns), Event::HostTimer(host as u32));
+            net.schedule(self.by(host), Instant::from_ns(at_ns.max(now_ns)), Event::HostTimer(host as u32));
         }
         self.timers = timers;
     }

@@ -121,23 +121,23 @@ impl World {
 
     /// Simulated time.
     pub fn now(&self) -> Instant {
-        Instant::from_ns(self.net.now_ns())
+        self.net.now()
     }
 
     /// Time of the next event, as things stand.
     pub fn next_event_at(&self) -> Option<Instant> {
-        self.net.next_event_at().map(Instant::from_ns)
+        self.net.next_event_at()
     }
 
     /// Processes all events up to and at `until`, and advances the time to it unless [`World::standstill`] is reached.
     pub fn run_until(&mut self, until: Instant) {
         while self.run_next(until) {}
-        self.net.pass_time(until.ns());
+        self.net.pass_time(until);
     }
 
     /// Handles the next event if it is not after `until`. Returns false without one.
     pub fn run_next(&mut self, until: Instant) -> bool {
-        let Some((order, event)) = self.net.next_event(until.ns()) else {
+        let Some((order, event)) = self.net.next_event(until) else {
             return false;
         };
         self.handle(order, event);
@@ -148,7 +148,7 @@ impl World {
     pub fn run_until_control(&mut self, until: Instant) -> bool {
         while self.control.is_empty() {
             if !self.run_next(until) {
-                self.net.pass_time(until.ns());
+                self.net.pass_time(until);
                 return false;
             }
         }
@@ -240,9 +240,9 @@ impl World {
     /// Schedules the scenario's changes of links, counted from the start of its first phase.
     pub fn schedule_link_changes(&mut self, first_phase: Instant) {
         for (index, (after_ns, _)) in self.changes.iter().enumerate() {
-            let at_ns = first_phase.ns() + after_ns;
+            let at = first_phase + Duration::from_ns(*after_ns);
             let change = Event::Change(index as u32);
-            self.net.schedule(By::WORLD, at_ns.max(self.net.now_ns()), change);
+            self.net.schedule(By::WORLD, at.max(self.net.now()), change);
         }
     }
 
@@ -280,8 +280,8 @@ impl World {
             return Err(WorldError::UnknownPort { device, port });
         };
         let frame = self.net.copy_of(frame);
-        let at_ns = at.ns().max(self.net.now_ns());
-        self.hosts.send_uplink(&mut self.net, at_ns, host, frame);
+        let at = at.max(self.net.now());
+        self.hosts.send_uplink(&mut self.net, at, host, frame);
         Ok(())
     }
 
@@ -299,9 +299,9 @@ impl World {
     pub fn packet_out(&mut self, at: Instant, device_id: u64, frame: &[u8]) -> Result<(), WorldError> {
         let device = self.device(device_id)?;
         let frame = self.net.copy_of(frame);
-        let at_ns = at.ns().max(self.net.now_ns());
+        let at = at.max(self.net.now());
         self.net
-            .dispatch_parcel(By::WORLD, at_ns, Parcel::PacketOut { device, frame });
+            .dispatch_parcel(By::WORLD, at, Parcel::PacketOut { device, frame });
         Ok(())
     }
 
@@ -443,13 +443,12 @@ impl World {
         frame: &[u8],
     ) -> Result<Option<Duration>, WorldError> {
         let device = self.device(device_id)?;
-        let latency_ns = self.net.switch_output(at.ns(), (device, port), id, frame);
-        Ok(latency_ns.map(Duration::from_ns))
+        Ok(self.net.switch_output(at, (device, port), id, frame))
     }
 
     /// The switches outside have put out all that they will: light that is still in a core is lost.
     pub fn settle_switches(&mut self) {
-        self.net.lose_overdue(&mut self.kinds, u64::MAX);
+        self.net.lose_overdue(&mut self.kinds, Instant::MAX);
         self.pump();
     }
 

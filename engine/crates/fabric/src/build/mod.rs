@@ -9,7 +9,7 @@ use slotwise_cards::fifo::Fifo;
 use slotwise_cards::links;
 use slotwise_p4::Port;
 use slotwise_scenario::{self as scenario, Device, LinkChange, Scenario};
-use slotwise_units::{Duration, Rate};
+use slotwise_units::{Duration, Instant, Rate};
 
 use crate::api::WorldOptions;
 use crate::drops::Place;
@@ -132,7 +132,7 @@ impl Build {
     pub(crate) fn set_timer(&mut self, device: Device, timer: TimerId, at_ns: u64, expiry: Expiry) {
         let node = self.node(device);
         let expiry = Event::expiry(CardTimer::new(node, timer), expiry);
-        self.net.schedule(By::node(node), at_ns, expiry);
+        self.net.schedule(By::node(node), Instant::from_ns(at_ns), expiry);
     }
 
     /// The net as it is now, for first calls of cards.
@@ -189,8 +189,8 @@ impl Build {
     }
 
     /// Sets the longest delay of late control messages.
-    pub(crate) fn set_most_late(&mut self, most_late_ns: u64) {
-        self.net.set_most_late(most_late_ns);
+    pub(crate) fn set_most_late(&mut self, most_late: Duration) {
+        self.net.set_most_late(most_late);
     }
 }
 

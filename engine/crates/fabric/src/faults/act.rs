@@ -19,7 +19,7 @@ impl World {
     pub(crate) fn schedule_faults(&mut self) {
         for index in 0..self.net.journal.faults.len() {
             let fault = &self.net.journal.faults[index];
-            let (start, end) = (fault.start.ns(), fault.end.ns());
+            let (start, end) = (fault.start, fault.end);
             self.net.schedule(By::WORLD, start, Event::FaultBegins(index as u32));
             self.net.schedule(By::WORLD, end, Event::FaultEnds(index as u32));
         }

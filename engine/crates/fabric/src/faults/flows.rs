@@ -4,9 +4,10 @@
 
 use crate::net::event::{By, Event};
 use crate::world::World;
+use slotwise_units::Duration;
 
 /// How often it is looked at.
-const LOOK_NS: u64 = 1_000_000;
+const LOOK: Duration = Duration::from_ms(1);
 
 /// A fault that is over and from which the network has not recovered yet.
 pub(crate) struct FlowWatch {
@@ -47,7 +48,7 @@ impl World {
     }
 
     fn look_again(&mut self) {
-        let at_ns = self.net.now_ns() + LOOK_NS;
-        self.net.schedule(By::WORLD, at_ns, Event::LookAfterFaults);
+        let at = self.net.now() + LOOK;
+        self.net.schedule(By::WORLD, at, Event::LookAfterFaults);
     }
 }

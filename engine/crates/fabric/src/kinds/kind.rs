@@ -5,7 +5,7 @@ use slotwise_cards::card::{Pass, Record};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
-use slotwise_units::SignedDuration;
+use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -56,7 +56,7 @@ pub(crate) trait Kind: Beyond + Sized {
     fn overdue(&mut self, _: &mut Effects<'_>, _: &Crossing) {}
 
     /// A packet-in leaves for the controller; only where faults happen.
-    fn reports(&mut self, _: u64, _: &[u8]) {}
+    fn reports(&mut self, _: Instant, _: &[u8]) {}
 
     /// A pass with a ticket, and all that came out of it, is complete.
     fn passed(&mut self, _: &mut Effects<'_>, _: u32, _: Pass) {}

@@ -20,7 +20,7 @@ use slotwise_cards::card::{Action, Pass, Record};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::{Device, LinkChange, Scenario};
-use slotwise_units::SignedDuration;
+use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -157,8 +157,8 @@ impl Around for Kinds {
         of_owner!(self, fx.look().owner(node), overdue(fx, crossing));
     }
 
-    fn reports(&mut self, now_ns: u64, frame: &[u8]) {
-        let _ = of_each!(&mut self, |kind| kind.reports(now_ns, frame));
+    fn reports(&mut self, now: Instant, frame: &[u8]) {
+        let _ = of_each!(&mut self, |kind| kind.reports(now, frame));
     }
 
     fn passed(&mut self, fx: &mut Effects<'_>, ticket: Ticket, pass: Pass) {

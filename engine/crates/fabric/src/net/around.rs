@@ -3,6 +3,7 @@
 
 use slotwise_cards::card::{Action, Pass};
 use slotwise_cards::packet::{Frame, Origin};
+use slotwise_units::Instant;
 
 use crate::net::effects::Effects;
 use crate::net::lane::OwnEnd;
@@ -30,7 +31,7 @@ pub(crate) trait Around: Beyond {
     fn overdue(&mut self, fx: &mut Effects<'_>, crossing: &Crossing);
 
     /// A packet-in leaves for the controller; only where faults happen.
-    fn reports(&mut self, now_ns: u64, frame: &[u8]);
+    fn reports(&mut self, now: Instant, frame: &[u8]);
 
     /// A pass, and all that came out of it, is complete.
     fn passed(&mut self, fx: &mut Effects<'_>, ticket: Ticket, pass: Pass);

@@ -23,12 +23,12 @@ impl Net {
         self.at_once.most = most;
     }
 
-    /// The next event if it is not after `until_ns`, which is now then; `None` for ever at a standstill.
-    pub(crate) fn next_event(&mut self, until_ns: u64) -> Option<(Order, Event)> {
+    /// The next event if it is not after `until`, which is now then; `None` for ever at a standstill.
+    pub(crate) fn next_event(&mut self, until: Instant) -> Option<(Order, Event)> {
         if self.at_once.found.is_some() {
             return None;
         }
-        let (at_ns, order, event) = self.queue.pop_until(until_ns)?;
+        let (at_ns, order, event) = self.queue.pop_until(until.ns())?;
         if at_ns != self.now_ns {
             self.now_ns = at_ns;
             self.at_once.restart();
@@ -71,10 +71,10 @@ impl Net {
         });
     }
 
-    /// Nothing is left to do until `until_ns`.
-    pub(crate) fn pass_time(&mut self, until_ns: u64) {
+    /// Nothing is left to do until a time.
+    pub(crate) fn pass_time(&mut self, until: Instant) {
         if self.at_once.found.is_none() {
-            self.now_ns = self.now_ns.max(until_ns);
+            self.now_ns = self.now_ns.max(until.ns());
             self.queue.pass_time(self.now_ns);
         }
     }

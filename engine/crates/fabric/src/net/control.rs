@@ -3,6 +3,7 @@
 
 use rand::Rng;
 use slotwise_scenario::{Device, FaultKind, Treatment};
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::PORT_CPU;
 
 use crate::net::control_event::ControlMessage;
@@ -56,9 +57,9 @@ impl Net {
     }
 
     fn arrive_late(&mut self, node: usize, way: Way, frame: &Frame) {
-        let late_ns = self.messages.lateness(node);
+        let late = Duration::from_ns(self.messages.lateness(node));
         let frame = self.out.frames.copy_of(frame);
-        self.dispatch_parcel(By::node(node), self.now_ns + late_ns, Parcel::Late { way, frame });
+        self.dispatch_parcel(By::node(node), self.now() + late, Parcel::Late { way, frame });
     }
 
     /// A frame has left a switch by its CPU port.
@@ -72,15 +73,15 @@ impl Net {
 
     pub(crate) fn send_packet_in<A: Around>(&mut self, around: &mut A, device: Device, frame: Frame) {
         if !self.journal.faults.is_empty() {
-            around.reports(self.now_ns, &frame);
+            around.reports(self.now(), &frame);
         }
         self.tell(device, ControlMessage::Packet(frame));
     }
 
-    /// It is there at `at_ns`.
-    pub(crate) fn dispatch_parcel(&mut self, by: By, at_ns: u64, parcel: Parcel) {
+    /// It is there at `at`.
+    pub(crate) fn dispatch_parcel(&mut self, by: By, at: Instant, parcel: Parcel) {
         let number = self.parcels.insert(parcel);
-        self.queue.schedule(by, at_ns, Event::Parcel(number));
+        self.schedule(by, at, Event::Parcel(number));
     }
 
     /// A parcel is there.

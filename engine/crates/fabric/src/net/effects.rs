@@ -39,11 +39,6 @@ impl<'a> Look<'a> {
     }
 
     /// Simulated time.
-    pub(crate) fn now_ns(self) -> u64 {
-        self.net.now_ns
-    }
-
-    /// Simulated time.
     pub(crate) fn now(self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
@@ -133,12 +128,6 @@ impl<'a> Effects<'a> {
 
     /// Simulated time.
     #[inline]
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.net.now_ns
-    }
-
-    /// Simulated time.
-    #[inline]
     pub(crate) fn now(&self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
@@ -210,12 +199,12 @@ impl<'a> Effects<'a> {
 
     /// Sends a packet of a node into a lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at_ns: u64, flying: Flying) {
-        self.net.enter_lane(By::node(node), lane, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at: Instant, flying: Flying) {
+        self.net.enter_lane(By::node(node), lane, at, flying);
     }
 
     /// Removes packets from a lane by `is_lost`, with the program that numbered each.
-    pub(crate) fn take_out(&mut self, lane: usize, is_lost: impl Fn(u64, &Flying) -> bool) -> Vec<(Packet, u32)> {
+    pub(crate) fn take_out(&mut self, lane: usize, is_lost: impl Fn(Instant, &Flying) -> bool) -> Vec<(Packet, u32)> {
         self.net.lanes[lane].take_out(&mut self.net.queue, is_lost)
     }
 
@@ -237,8 +226,8 @@ impl<'a> Effects<'a> {
 
     /// Takes one packet that a switch outside has not forwarded in time.
     pub(crate) fn take_overdue(&mut self) -> Option<Crossing> {
-        let now_ns = self.net.now_ns;
-        self.net.nodes.outside.as_mut()?.take_overdue(now_ns)
+        let now = self.now();
+        self.net.nodes.outside.as_mut()?.take_overdue(now)
     }
 
     /// A frame of these bytes, of the pool.

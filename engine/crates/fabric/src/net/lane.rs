@@ -151,12 +151,12 @@ impl Lane {
     pub(crate) fn take_out(
         &mut self,
         events: &mut EventQueue,
-        is_lost: impl Fn(u64, &Flying) -> bool,
+        is_lost: impl Fn(Instant, &Flying) -> bool,
     ) -> Vec<(Packet, u32)> {
         let (gone, kept): (Vec<InFlight>, Vec<InFlight>) = self
             .in_flight
             .drain(..)
-            .partition(|flight| is_lost(flight.at_ns, &flight.flying));
+            .partition(|flight| is_lost(Instant::from_ns(flight.at_ns), &flight.flying));
         self.in_flight = kept.into();
         self.schedule_head(events);
         let packet = |flight: InFlight| (flight.flying.packet, flight.flying.program);

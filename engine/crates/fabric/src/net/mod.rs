@@ -35,7 +35,7 @@ use slotwise_cards::card::Actions;
 use slotwise_cards::packet::{Flying, Frame};
 use slotwise_p4::{Pipeline, PipelineConfig};
 use slotwise_scenario::Device;
-use slotwise_units::{Bytes, Instant};
+use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{DropReason, Optical};
 
 use crate::capture::Capturing;
@@ -92,18 +92,18 @@ impl Net {
     }
 
     /// Time of the event in progress, or of the last one.
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.now_ns
+    pub(crate) fn now(&self) -> Instant {
+        Instant::from_ns(self.now_ns)
     }
 
     /// Time of the next event, between two events.
-    pub(crate) fn next_event_at(&self) -> Option<u64> {
-        self.queue.next_at()
+    pub(crate) fn next_event_at(&self) -> Option<Instant> {
+        self.queue.next_at().map(Instant::from_ns)
     }
 
     /// Schedules an event.
-    pub(crate) fn schedule(&mut self, by: By, at_ns: u64, event: Event) {
-        self.queue.schedule(by, at_ns, event);
+    pub(crate) fn schedule(&mut self, by: By, at: Instant, event: Event) {
+        self.queue.schedule(by, at.ns(), event);
     }
 
     /// Key of the event in progress, or of the current time between events.
@@ -118,8 +118,8 @@ impl Net {
 
     /// Sends a packet of a node into a lane, with its arrival time at the end of the lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at_ns: u64, flying: Flying) {
-        self.lanes[lane].enter(&mut self.queue, by, at_ns, flying);
+    pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at: Instant, flying: Flying) {
+        self.lanes[lane].enter(&mut self.queue, by, at.ns(), flying);
     }
 
     /// Changes the arrivals of the last packets in a lane.
@@ -184,8 +184,8 @@ impl Net {
     }
 
     /// Sets the longest delay of late control messages.
-    pub(crate) fn set_most_late(&mut self, most_late_ns: u64) {
-        self.messages.set_most_late(most_late_ns);
+    pub(crate) fn set_most_late(&mut self, most_late: Duration) {
+        self.messages.set_most_late(most_late.ns());
     }
 
     /// All spans, by number.
@@ -201,7 +201,7 @@ impl Net {
 
     /// Records the violation of an invariant.
     pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
-        let at = Instant::from_ns(self.now_ns);
+        let at = self.now();
         self.note(Note::Broken {
             invariant,
             at,
@@ -213,7 +213,7 @@ impl Net {
     /// For the controller, or the agent that stands between it and the device.
     pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
         self.note(Note::Control(ControlEvent {
-            at: Instant::from_ns(self.now_ns),
+            at: self.now(),
             device_id: device.id(),
             message,
         }));

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
+use slotwise_units::{Duration, Instant};
 use slotwise_wire::{Label, Optical};
 
 use crate::drops::P4Drop;
@@ -22,7 +23,7 @@ use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
 
 /// Light that a core's switch has not sent on in this time is lost; of other packets nobody waits for more.
-const ANSWER_LIMIT_NS: u64 = 1_000_000_000;
+const ANSWER_LIMIT: Duration = Duration::from_s(1);
 
 /// A frame for a switch outside of the fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(crate) struct Crossing {
     /// The switch.
     pub(crate) device: Device,
     /// Time of arrival at the switch.
-    pub(crate) arrived_ns: u64,
+    pub(crate) arrived: Instant,
     /// The way that it came.
     pub(crate) origin: Origin,
     /// Its optical header, if it has one.
@@ -74,7 +75,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    pub(crate) fn give(&mut self, now_ns: u64, device: Device, port: Port, frame: Frame, origin: Origin) {
+    pub(crate) fn give(&mut self, now: Instant, device: Device, port: Port, frame: Frame, origin: Origin) {
         let mut id = 0;
         // What comes out was born when what went in was.
         if !matches!(origin, Origin::Local) {
@@ -82,7 +83,7 @@ impl Outside {
             id = self.last_id;
             let crossing = Crossing {
                 device,
-                arrived_ns: now_ns,
+                arrived: now,
                 origin,
                 optical: message::optical(&frame),
                 label: message::label(&frame),
@@ -119,8 +120,8 @@ impl Outside {
         }
     }
 
-    pub(super) fn take_overdue(&mut self, now_ns: u64) -> Option<Crossing> {
+    pub(super) fn take_overdue(&mut self, now: Instant) -> Option<Crossing> {
         let oldest = self.crossings.first_entry()?;
-        (oldest.get().arrived_ns + ANSWER_LIMIT_NS <= now_ns).then(|| oldest.remove())
+        (oldest.get().arrived + ANSWER_LIMIT <= now).then(|| oldest.remove())
     }
 }

@@ -201,7 +201,7 @@ mod tests {
         fn comes_late(&mut self, _: &mut Effects<'_>, _: OwnEnd, _: Frame) {}
         fn changes_light(&mut self, _: &mut Effects<'_>, _: usize) {}
         fn overdue(&mut self, _: &mut Effects<'_>, _: &Crossing) {}
-        fn reports(&mut self, _: u64, _: &[u8]) {}
+        fn reports(&mut self, _: Instant, _: &[u8]) {}
         fn passed(&mut self, _: &mut Effects<'_>, _: Ticket, _: Pass) {}
         fn goes_on(&mut self, _: &mut Effects<'_>, _: Ticket) {}
     }

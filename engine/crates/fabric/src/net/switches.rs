@@ -3,6 +3,7 @@
 
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
+use slotwise_units::{Duration, Instant};
 
 use crate::drops::P4Drop;
 use crate::drops::{DropCause, Place};
@@ -36,16 +37,16 @@ impl Net {
     /// A frame has left a switch outside. Returns how long the switch had it, if that is to be known.
     pub(crate) fn switch_output(
         &mut self,
-        at_ns: u64,
+        at: Instant,
         (device, port): (Device, Port),
         id: u64,
         frame: &[u8],
-    ) -> Option<u64> {
-        let at_ns = at_ns.max(self.now_ns);
+    ) -> Option<Duration> {
+        let at = at.max(self.now());
         let frame = self.out.frames.copy_of(frame);
         self.dispatch_parcel(
             By::WORLD,
-            at_ns,
+            at,
             Parcel::FromSwitch {
                 device,
                 port,
@@ -55,7 +56,7 @@ impl Net {
         );
         let crossing = self.nodes.outside.as_ref()?.crossing(id)?;
         let is_waited_for = crossing.device == device && crossing.is_waited_for();
-        is_waited_for.then(|| at_ns - crossing.arrived_ns)
+        is_waited_for.then(|| at - crossing.arrived)
     }
 
     /// Sets the drops that the program of a switch outside has counted.
@@ -65,13 +66,13 @@ impl Net {
         }
     }
 
-    /// Gives up what no switch has sent on by `now_ns`.
-    pub(crate) fn lose_overdue<A: Around>(&mut self, around: &mut A, now_ns: u64) {
+    /// Gives up what no switch has sent on by a time.
+    pub(crate) fn lose_overdue<A: Around>(&mut self, around: &mut A, now: Instant) {
         while let Some(crossing) = self
             .nodes
             .outside
             .as_mut()
-            .and_then(|outside| outside.take_overdue(now_ns))
+            .and_then(|outside| outside.take_overdue(now))
         {
             around.overdue(&mut Effects::on(self), &crossing);
         }
@@ -85,13 +86,13 @@ impl Net {
         frame: Frame,
         origin: Origin,
     ) {
-        let now_ns = self.now_ns;
+        let now = self.now();
         if !device.kind().is_slotted {
             // A packet that it drops is never heard of again.
-            self.lose_overdue(around, now_ns);
+            self.lose_overdue(around, now);
         }
         match &mut self.nodes.outside {
-            Some(outside) if outside.running => outside.give(now_ns, device, port, frame, origin),
+            Some(outside) if outside.running => outside.give(now, device, port, frame, origin),
             _ => self.drop(Place::Device(device), DropCause::NoPipeline, frame),
         }
     }

@@ -95,14 +95,14 @@ fn world(due: fn(Instant, TimerId, &mut Actions)) -> World {
 #[test]
 fn events_without_end_at_one_time_are_told_of_with_their_place() {
     let mut world = world(is_restless);
-    world.net.schedule(By::node(0), 0, wake(0));
+    world.net.schedule(By::node(0), at(0), wake(0));
     world.run_until(at(5000));
     assert_eq!(
         (world.now(), world.standstill()),
         (at(5000), None),
         "one at each time may go on"
     );
-    world.net.schedule(By::node(0), 7000, wake(1));
+    world.net.schedule(By::node(0), at(7000), wake(1));
     world.run_until(at(9000));
     let found = world.standstill().unwrap().clone();
     assert_eq!((found.at, found.events, world.now()), (at(7000), 1000, at(7000)));
@@ -126,7 +126,7 @@ fn events_without_end_at_one_time_are_told_of_with_their_place() {
 fn packets_for_p4_without_end_at_one_time_are_a_standstill() {
     let asked = |count: TimerId| {
         let mut world = world(is_talkative);
-        world.net.schedule(By::node(0), 5, wake(count));
+        world.net.schedule(By::node(0), at(5), wake(count));
         world.run_until(at(6));
         let lost = world
             .drops()
@@ -152,7 +152,7 @@ fn a_run_in_lock_step_ends_with_it() {
     let mut world = world(is_restless);
     let mut lockstep = Lockstep::start(Idle, &mut world, Duration::ZERO).unwrap();
     lockstep.run_until(&mut world, at(10)).unwrap();
-    world.net.schedule(By::node(0), 20, wake(1));
+    world.net.schedule(By::node(0), at(20), wake(1));
     let ended = lockstep.run_until(&mut world, at(30)).unwrap_err();
     assert!(matches!(ended, LockstepError::Standstill(found) if found.at == at(20)));
 }
@@ -161,7 +161,7 @@ fn a_run_in_lock_step_ends_with_it() {
 fn so_many_events_at_one_time_are_none() {
     let mut world = world(is_restless);
     for at_ns in [3, 4] {
-        (0..1000).for_each(|_| world.net.schedule(By::WORLD, at_ns, Event::Change(0)));
+        (0..1000).for_each(|_| world.net.schedule(By::WORLD, at(at_ns), Event::Change(0)));
     }
     world.add_change(0, Change::Span { span: 0, is_up: true });
     world.net.add_to_span(

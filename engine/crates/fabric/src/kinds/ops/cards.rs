@@ -82,7 +82,7 @@ impl Ops {
                 let id = TrainId::of(label, *program);
                 if *is_lost {
                     self.watch.lost_by_link(id, u64::from(label.packets), *is_deflected);
-                } else if !self.watch.arrived(id, fx.now_ns(), *is_deflected) {
+                } else if !self.watch.arrived(id, fx.now().ns(), *is_deflected) {
                     let place = fx.look().place_before(node, *port);
                     fx.broken(Invariant::DUPLICATE, place, None);
                 }
@@ -119,10 +119,10 @@ impl Ops {
         cause: DropCause,
         (delay, by_tail): (Duration, bool),
     ) {
-        let begun_ns = fx.now_ns() + delay.ns();
-        let has_not_begun = |at_ns: u64, flying: &Flying| {
-            let tail_ns = if by_tail { flying.duration.ns() } else { 0 };
-            at_ns > begun_ns + tail_ns
+        let begun = fx.now() + delay;
+        let has_not_begun = |at: Instant, flying: &Flying| {
+            let tail = if by_tail { flying.duration } else { Duration::ZERO };
+            at > begun + tail
         };
         let Some(end) = fx.look().own_end(lane) else {
             return;

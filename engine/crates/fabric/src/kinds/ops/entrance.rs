@@ -250,7 +250,7 @@ impl Ops {
 
     /// What comes is to find the lane free, and to be of the train under way there, or a new one.
     fn watch_entrance(&mut self, fx: &mut Effects<'_>, number: usize, flying: &Flying, in_light: Option<&InLight>) {
-        let now_ns = fx.now_ns();
+        let now_ns = fx.now().ns();
         let (duration_ns, program) = (flying.duration.ns(), flying.program);
         let entrance = &mut self.entrances[number];
         let place = entrance.at.place();

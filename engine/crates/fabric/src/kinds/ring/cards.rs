@@ -123,7 +123,7 @@ impl Ring {
         let is_over = ring.destination == station || ring.source == station;
         let (broken, times) = match self.watch.leaves(ring, data) {
             Taken::Once(OnRing { accepted_ns, .. }) if ring.destination == station => {
-                let delay_ns = fx.now_ns() - accepted_ns;
+                let delay_ns = fx.now().ns() - accepted_ns;
                 return self.watch.delivered(ring, bytes, delay_ns);
             }
             // It came back to its source, which takes it off.

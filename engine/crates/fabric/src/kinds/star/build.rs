@@ -49,7 +49,7 @@ impl Star {
     /// Edges, cores, what joins them, and the edges' hosts.
     pub(super) fn added_to(build: &mut Build, scenario: &Scenario, frame_records: bool) -> Star {
         let mut star = Star::of(scenario, frame_records);
-        build.set_most_late(MAX_LATE_FRAMES * star.slots.frame().ns());
+        build.set_most_late(MAX_LATE_FRAMES * star.slots.frame());
         for change in &scenario.link_changes {
             build.add_change(change.at_ms * NS_PER_MS, Change::Fibre(*change));
         }

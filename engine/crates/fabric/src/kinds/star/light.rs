@@ -77,13 +77,13 @@ impl Star {
         }
         let program = self.edges[usize::from(edge)].programs;
         let passage = pair.enter_to_core(packet.frame.len(), duration.ns());
-        let (lane, at_ns) = (pair.to_core.lane, fx.now_ns() + pair.delay_ns);
+        let (lane, at) = (pair.to_core.lane, fx.now() + Duration::from_ns(pair.delay_ns));
         let flying = Flying {
             packet,
             duration,
             program,
         };
-        pass_fibre(fx, (node, passage), (from, to), (lane, at_ns), flying);
+        pass_fibre(fx, (node, passage), (from, to), (lane, at), flying);
     }
 
     /// Light leaves a core by all fibres of a port. What source it names is taken to have numbered it now if it came by no fibre.
@@ -119,7 +119,7 @@ impl Star {
         let pair = &mut self.fibres[fibre];
         let (from, to) = (Device::Core(pair.core), Device::Edge(pair.edge));
         let passage = pair.enter_to_edge(packet.frame.len(), duration.ns());
-        let at_ns = fx.now_ns().max((start + duration).ns() + pair.delay_ns);
+        let at = fx.now().max(start + duration + Duration::from_ns(pair.delay_ns));
         let lane = pair.to_edge.lane;
         fx.capture(CapturePoint::Fibre { from, to }, &packet.frame);
         let flying = Flying {
@@ -127,7 +127,7 @@ impl Star {
             duration,
             program,
         };
-        pass_fibre(fx, (node, passage), (from, to), (lane, at_ns), flying);
+        pass_fibre(fx, (node, passage), (from, to), (lane, at), flying);
     }
 
     /// The head of a packet reaches a core.
@@ -173,11 +173,10 @@ impl Star {
         let Origin::Light { duration, .. } = crossing.origin else {
             return;
         };
-        let arrived = Instant::from_ns(crossing.arrived_ns);
-        if core_card(fx, crossing.device.number()).is_overdue(arrived, duration) {
+        if core_card(fx, crossing.device.number()).is_overdue(crossing.arrived, duration) {
             let place = Place::Device(crossing.device);
             fx.broken_at(
-                Instant::from_ns(crossing.arrived_ns),
+                crossing.arrived,
                 Invariant::UNGRANTED,
                 place,
                 crossing.optical,
@@ -227,11 +226,11 @@ fn pass_fibre(
     fx: &mut Effects<'_>,
     (node, passage): (usize, Passage),
     (from, to): (Device, Device),
-    (lane, at_ns): (usize, u64),
+    (lane, at): (usize, Instant),
     flying: Flying,
 ) {
     let cause = match passage {
-        Passage::Through => return fx.enter_lane(node, lane, at_ns, flying),
+        Passage::Through => return fx.enter_lane(node, lane, at, flying),
         Passage::Lost => DropCause::LinkLoss,
         Passage::Down => DropCause::LinkDown,
     };

@@ -19,7 +19,7 @@ mod wellness;
 use slotwise_cards::card::{Action, Card};
 use slotwise_cards::packet::{Flying, Frame, Origin};
 use slotwise_scenario::{Device, LinkChange, Scenario};
-use slotwise_units::SignedDuration;
+use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
 use crate::capture::CapturePoint;
@@ -90,8 +90,8 @@ impl Kind for Star {
         self.light_is_overdue(fx, crossing);
     }
 
-    fn reports(&mut self, now_ns: u64, frame: &[u8]) {
-        self.note_request(now_ns, frame);
+    fn reports(&mut self, now: Instant, frame: &[u8]) {
+        self.note_request(now.ns(), frame);
     }
 
     fn capture_points(&self) -> Vec<CapturePoint> {
@@ -133,7 +133,7 @@ impl Beyond for Star {
             } => {
                 let fibre = self.fibre_before(fx.device(node), port);
                 if let Some(demand) = new_demand {
-                    self.light_for(fx.now_ns(), fibre, demand);
+                    self.light_for(fx.now().ns(), fibre, demand);
                 }
                 self.send_into_fibre(fx, (node, fibre), queue, packet, duration);
             }

@@ -32,7 +32,7 @@ impl Star {
         let delivered = pairs.map(|(from, to)| self.delivered_packets(from, to)).collect();
         self.watches.push(Watch {
             fault,
-            since_ns: look.now_ns(),
+            since_ns: look.now().ns(),
             delivered,
             version: self.version_everywhere(look),
         });
@@ -67,7 +67,7 @@ impl Star {
     }
 
     fn is_well(&self, look: Look<'_>, watch: &Watch, version: Option<u32>) -> bool {
-        let fresh_ns = look.now_ns().saturating_sub(FRESH_FRAMES * self.slots.frame().ns());
+        let fresh_ns = look.now().ns().saturating_sub(FRESH_FRAMES * self.slots.frame().ns());
         let heard_since_ns = watch.since_ns.max(fresh_ns);
         let all_ask = self.requests_ns.iter().all(|at_ns| *at_ns >= Some(heard_since_ns));
         // Beacons go on without a controller: that it is back is seen by what it changes.
