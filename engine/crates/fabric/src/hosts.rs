@@ -145,7 +145,11 @@ impl Hosts {
         let turn = traffic.turn(index as usize, net.now().ns(), &mut frame);
         if let Some(next_ns) = turn.next_ns {
             let host = turn.from.unwrap_or_else(|| traffic.host_of(index as usize));
-            net.schedule(By::node(self.list[host].node), Instant::from_ns(next_ns), Event::Source(index));
+            net.schedule(
+                By::node(self.list[host].node),
+                Instant::from_ns(next_ns),
+                Event::Source(index),
+            );
         }
         match turn.from {
             Some(host) => self.send_uplink(net, net.now(), host, frame),
@@ -180,7 +184,11 @@ impl Hosts {
             }
         }
         for (host, at_ns) in timers.drain(..) {
-            net.schedule(self.by(host), Instant::from_ns(at_ns.max(now_ns)), Event::HostTimer(host as u32));
+            net.schedule(
+                self.by(host),
+                Instant::from_ns(at_ns.max(now_ns)),
+                Event::HostTimer(host as u32),
+            );
         }
         self.timers = timers;
     }

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::net::control_event::{ControlEvent, ControlMessage};
 use crate::api::WorldError;
+use crate::net::control_event::{ControlEvent, ControlMessage};
 use crate::net::standstill::Standstill;
 use crate::world::World;
 use slotwise_cards::packet::Frame;

@@ -10,6 +10,7 @@ use slotwise_wire::{
 
 use super::output::Output;
 use super::*;
+use crate::Invariant;
 use crate::admission::Admission;
 use crate::aggregation::{Aggregation, BurstTimer, Intervals};
 use crate::burst::Burst;
@@ -17,7 +18,6 @@ use crate::drawn_delay::{DelayProcess, DrawnDelay};
 use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
 use crate::packet::Frame;
-use crate::Invariant;
 use slotwise_random::{Stream, generator};
 
 const EDGE: u16 = 3;

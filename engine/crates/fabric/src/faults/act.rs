@@ -3,10 +3,10 @@
 
 use slotwise_scenario::{Device, FaultKind};
 
-use crate::net::fault::FaultRecord;
 use crate::net::control_event::ControlMessage;
 use crate::net::effects::Effects;
 use crate::net::event::{By, Event};
+use crate::net::fault::FaultRecord;
 use crate::net::work::Step;
 use crate::world::World;
 

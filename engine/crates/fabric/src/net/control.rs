@@ -6,10 +6,10 @@ use slotwise_scenario::{Device, FaultKind, Treatment};
 use slotwise_units::{Duration, Instant};
 use slotwise_wire::PORT_CPU;
 
-use crate::net::control_event::ControlMessage;
 use crate::drops::{DropCause, Place};
 use crate::net::Net;
 use crate::net::around::Around;
+use crate::net::control_event::ControlMessage;
 use crate::net::effects::Effects;
 use crate::net::event::{By, Event};
 use crate::net::parcel::{Parcel, Way};

@@ -9,15 +9,15 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
-use crate::net::control_event::ControlMessage;
-use crate::drops::P4Drop;
 use crate::capture::CapturePoint;
+use crate::drops::P4Drop;
 use crate::drops::{DropCause, Place};
-use crate::net::fault::FaultRecord;
 use crate::invariants::Invariant;
 use crate::net::Net;
 use crate::net::around::Beyond;
+use crate::net::control_event::ControlMessage;
 use crate::net::event::By;
+use crate::net::fault::FaultRecord;
 use crate::net::journal::{InBurst, Note};
 use crate::net::lane::{LaneEnd, OwnEnd};
 use crate::net::node::{NodeCard, OwnCard};

@@ -10,12 +10,12 @@ use slotwise_cards::packet::Frame;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
-use crate::net::control_event::ControlEvent;
 use crate::capture::{Captures, Capturing};
 use crate::drops::{Drops, Place};
-use crate::net::fault::FaultRecord;
 use crate::invariants::Invariant;
+use crate::net::control_event::ControlEvent;
 use crate::net::event::Key;
+use crate::net::fault::FaultRecord;
 
 /// Fate of a packet in a burst, for measurements of order.
 pub(crate) struct InBurst {

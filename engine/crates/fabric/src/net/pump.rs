@@ -6,9 +6,9 @@ use slotwise_cards::packet::{Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::control_event::ControlMessage;
 use crate::net::Net;
 use crate::net::around::Around;
+use crate::net::control_event::ControlMessage;
 use crate::net::effects::Effects;
 use crate::net::work::{Ask, Passed, Step, Work};
 

@@ -4,9 +4,9 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::control_event::ControlMessage;
 use crate::net::Net;
 use crate::net::around::Around;
+use crate::net::control_event::ControlMessage;
 use crate::net::node::NodePort;
 use crate::net::span::Span;
 use crate::net::work::Step;

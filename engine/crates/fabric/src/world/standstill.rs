@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use super::*;
-use crate::net::control_event::ControlEvent;
 use crate::drops::{DropCause, Place};
 use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
+use crate::net::control_event::ControlEvent;
 use crate::net::event::CardTimer;
 use crate::net::node::{NodeKind, NodePort, OwnCard};
 use crate::net::standstill::StandstillCause;

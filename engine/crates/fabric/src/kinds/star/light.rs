@@ -9,10 +9,10 @@ use slotwise_wire::{Optical, OpticalKind, PORT_OPTICAL_BASE};
 use super::cards::core_card;
 use super::fibre::{FibrePair, LightChange, Passage};
 use super::parts::{Core, Edge, Star};
-use crate::net::control_event::ControlMessage;
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
 use crate::invariants::Invariant;
+use crate::net::control_event::ControlMessage;
 use crate::net::effects::Effects;
 use crate::net::lane::OwnEnd;
 use crate::net::outside::Crossing;
@@ -175,12 +175,7 @@ impl Star {
         };
         if core_card(fx, crossing.device.number()).is_overdue(crossing.arrived, duration) {
             let place = Place::Device(crossing.device);
-            fx.broken_at(
-                crossing.arrived,
-                Invariant::UNGRANTED,
-                place,
-                crossing.optical,
-            );
+            fx.broken_at(crossing.arrived, Invariant::UNGRANTED, place, crossing.optical);
         }
     }
 
