@@ -11,40 +11,35 @@
 
 mod api;
 mod build;
-mod capture;
-mod capture_filter;
-mod drops;
 mod faults;
 mod hosts;
-mod invariants;
 pub mod kinds;
 pub mod lockstep;
 mod measure;
-mod net;
 mod traffic;
 mod world;
 
 pub use api::{HostFrame, WorldError, WorldOptions};
-pub use capture::{CaptureFailure, CapturePoint, Capturing, LONGEST_SNAPLEN, OpenCapture};
-pub use capture_filter::{CaptureFilter, CaptureFilterError};
-pub use drops::{DropCause, DropCount, Drops, P4Drop, Place};
-pub use invariants::{Invariant, Invariants, Violation};
 pub use kinds::ops::{BurstUse, OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse, OpsTrains, OpsTransit};
 pub use kinds::ring::RingLinkState;
 pub use kinds::routed::RouterPort;
 pub use kinds::star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, VoqRecord};
 pub use kinds::{View, ViewMut};
 pub use measure::AccessReport;
-pub use net::control_event::{ControlEvent, ControlMessage};
-pub use net::fault::FaultRecord;
-pub use net::outside::SwitchInput;
-pub use net::standstill::{Standstill, StandstillCause};
 pub use slotwise_cards::fifo::FifoUse;
 pub use slotwise_cards::measure::{AccessUse, QueueUse};
 pub use slotwise_cards::optical_ram::RamUse;
 pub use slotwise_cards::packet::Frame;
 pub use slotwise_cards::slotted::SyncError;
 pub use slotwise_cards::station::RingLinkUse;
+pub use slotwise_net::capture::{CaptureFailure, CapturePoint, Capturing, LONGEST_SNAPLEN, OpenCapture};
+pub use slotwise_net::capture_filter::{CaptureFilter, CaptureFilterError};
+pub use slotwise_net::control_event::{ControlEvent, ControlMessage};
+pub use slotwise_net::drops::{DropCause, DropCount, Drops, P4Drop, Place};
+pub use slotwise_net::fault::FaultRecord;
+pub use slotwise_net::invariants::{Invariant, Invariants, Violation};
+pub use slotwise_net::outside::SwitchInput;
+pub use slotwise_net::standstill::{Standstill, StandstillCause};
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use traffic::{
     DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, HostMode, OrderUse, RoutedFlow, SessionUse, StreamResult,

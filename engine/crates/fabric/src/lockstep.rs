@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 
 use crate::api::WorldError;
-use crate::net::control_event::{ControlEvent, ControlMessage};
-use crate::net::standstill::Standstill;
 use crate::world::World;
 use slotwise_cards::packet::Frame;
+use slotwise_net::control_event::{ControlEvent, ControlMessage};
+use slotwise_net::standstill::Standstill;
 use slotwise_units::{Duration, Instant};
 
 /// Smallest step of simulated time.

@@ -10,28 +10,28 @@ use slotwise_scenario::{Device, LinkChange, Scenario};
 use crate::api::{HostFrame, WorldError, WorldOptions};
 use crate::build::groups::changes_of_groups;
 use crate::build::{Build, Change, Plan};
-use crate::capture::{CaptureFailure, CapturePoint, Captures};
-use crate::drops::Drops;
-use crate::drops::P4Drop;
 use crate::faults::flows::FlowWatch;
 use crate::faults::plan;
 use crate::hosts::Hosts;
-use crate::invariants::{Invariant, Invariants};
 use crate::kinds::kind::{View, ViewMut};
 use crate::kinds::{Kinds, Listed};
-use crate::net::Net;
-use crate::net::control_event::ControlEvent;
-use crate::net::effects::{Effects, Look};
-use crate::net::event::{By, Event, Order};
-use crate::net::journal::{Entry, Note};
-use crate::net::lane::LaneEnd;
-use crate::net::outside::SwitchInput;
-use crate::net::parcel::Parcel;
-use crate::net::standstill::Standstill;
 use crate::traffic::HostMode;
 use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::card::Expiry;
 use slotwise_cards::packet::Frame;
+use slotwise_net::Net;
+use slotwise_net::capture::{CaptureFailure, CapturePoint, Captures};
+use slotwise_net::control_event::ControlEvent;
+use slotwise_net::drops::Drops;
+use slotwise_net::drops::P4Drop;
+use slotwise_net::effects::{Effects, Look};
+use slotwise_net::event::{By, Event, Order};
+use slotwise_net::invariants::{Invariant, Invariants};
+use slotwise_net::journal::{Entry, Note};
+use slotwise_net::lane::LaneEnd;
+use slotwise_net::outside::SwitchInput;
+use slotwise_net::parcel::Parcel;
+use slotwise_net::standstill::Standstill;
 use slotwise_units::{Duration, Instant};
 
 /// The network of one scenario, and what acts on it.
@@ -397,7 +397,11 @@ impl World {
 
     /// Every place where frames may be captured: fibres, then ports by device.
     pub fn capture_points(&self) -> Vec<CapturePoint> {
-        let ports = self.net.nodes().iter().flat_map(super::net::node::Node::capture_points);
+        let ports = self
+            .net
+            .nodes()
+            .iter()
+            .flat_map(slotwise_net::node::Node::capture_points);
         self.kinds.capture_points().into_iter().chain(ports).collect()
     }
 

@@ -11,12 +11,12 @@ use slotwise_wire::Ethernet;
 
 use crate::build::{Build, Change, NS_PER_MS};
 use crate::hosts::Host;
-use crate::net::Net;
-use crate::net::lane::LaneEnd;
-use crate::net::node::{Before, NodePort};
-use crate::net::span::Span;
 use slotwise_cards::admission::Setting;
 use slotwise_cards::fifo::Fifo;
+use slotwise_net::Net;
+use slotwise_net::lane::LaneEnd;
+use slotwise_net::node::{Before, NodePort};
+use slotwise_net::span::Span;
 
 impl Build {
     /// Returns the queue before a link whose rate and queue count IP bytes, as the thesis's.

@@ -12,15 +12,15 @@ use slotwise_scenario::{self as scenario, Device, LinkChange, Scenario};
 use slotwise_units::{Duration, Instant, Rate};
 
 use crate::api::WorldOptions;
-use crate::drops::Place;
 use crate::hosts::{Host, Hosts};
-use crate::net::Net;
-use crate::net::effects::Effects;
-use crate::net::event::{By, CardTimer, Event};
-use crate::net::lane::{LaneEnd, OwnEnd};
-use crate::net::node::{Before, NodeKind, NodePort, OwnCard};
-use crate::net::span::Span;
-use crate::net::ticket::Owner;
+use slotwise_net::Net;
+use slotwise_net::drops::Place;
+use slotwise_net::effects::Effects;
+use slotwise_net::event::{By, CardTimer, Event};
+use slotwise_net::lane::{LaneEnd, OwnEnd};
+use slotwise_net::node::{Before, NodeKind, NodePort, OwnCard};
+use slotwise_net::span::Span;
+use slotwise_net::ticket::Owner;
 
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
 

@@ -3,12 +3,12 @@
 
 use slotwise_scenario::{Device, FaultKind};
 
-use crate::net::control_event::ControlMessage;
-use crate::net::effects::Effects;
-use crate::net::event::{By, Event};
-use crate::net::fault::FaultRecord;
-use crate::net::work::Step;
 use crate::world::World;
+use slotwise_net::control_event::ControlMessage;
+use slotwise_net::effects::Effects;
+use slotwise_net::event::{By, Event};
+use slotwise_net::fault::FaultRecord;
+use slotwise_net::work::Step;
 
 impl World {
     /// All faults of the run, those to come included; without simulated hosts there are none.

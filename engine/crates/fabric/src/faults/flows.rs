@@ -2,8 +2,8 @@
 //! When a network is well again whose flows tell: each that had delivered something by the end of the fault, and has more to
 //! deliver, has delivered more. One whose phase ends has no more to deliver.
 
-use crate::net::event::{By, Event};
 use crate::world::World;
+use slotwise_net::event::{By, Event};
 use slotwise_units::Duration;
 
 /// How often it is looked at.

@@ -6,8 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use slotwise_scenario::{Device, FaultKind, Faults, Scenario};
 use slotwise_units::{Duration, Instant, SignedDuration};
 
-use crate::net::fault::FaultRecord;
-use crate::net::span::Span;
+use slotwise_net::fault::FaultRecord;
+use slotwise_net::span::Span;
 use slotwise_random::{self as random, Stream};
 
 /// Bounds what a small file can ask for.

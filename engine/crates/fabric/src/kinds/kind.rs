@@ -8,13 +8,13 @@ use slotwise_scenario::{Device, LinkChange, Scenario};
 use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
-use crate::capture::CapturePoint;
-use crate::invariants::{Invariant, Invariants};
-use crate::net::around::Beyond;
-use crate::net::effects::{Effects, Look};
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::work::Ask;
+use slotwise_net::around::Beyond;
+use slotwise_net::capture::CapturePoint;
+use slotwise_net::effects::{Effects, Look};
+use slotwise_net::invariants::{Invariant, Invariants};
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::work::Ask;
 
 /// A kind of networks. Defaults do nothing.
 pub(crate) trait Kind: Beyond + Sized {

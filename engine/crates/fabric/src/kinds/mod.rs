@@ -23,14 +23,14 @@ use slotwise_scenario::{Device, LinkChange, Scenario};
 use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
-use crate::capture::CapturePoint;
-use crate::invariants::Invariant;
-use crate::net::around::{Around, Beyond};
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::ticket::{Owner, Ticket};
-use crate::net::work::Ask;
+use slotwise_net::around::{Around, Beyond};
+use slotwise_net::capture::CapturePoint;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::ticket::{Owner, Ticket};
+use slotwise_net::work::Ask;
 
 /// Access to a kind among all.
 pub trait Listed: Sized {

@@ -4,15 +4,15 @@
 use std::convert::Infallible;
 
 use super::*;
-use crate::drops::{DropCause, Place};
 use crate::lockstep::{Arrival, Controller, Exchange, Lockstep, LockstepError, Served};
-use crate::net::control_event::ControlEvent;
-use crate::net::event::CardTimer;
-use crate::net::node::{NodeKind, NodePort, OwnCard};
-use crate::net::standstill::StandstillCause;
 use slotwise_cards::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use slotwise_cards::message::ToCard;
 use slotwise_cards::packet::{Origin, Packet};
+use slotwise_net::control_event::ControlEvent;
+use slotwise_net::drops::{DropCause, Place};
+use slotwise_net::event::CardTimer;
+use slotwise_net::node::{NodeKind, NodePort, OwnCard};
+use slotwise_net::standstill::StandstillCause;
 use slotwise_wire::PORT_LINECARD;
 
 /// A controller that has nothing to do.

@@ -7,11 +7,11 @@ use slotwise_cards::packet::{Flying, Origin, Packet};
 use slotwise_units::{Bytes, Instant};
 
 use super::*;
-use crate::drops::Place;
 use crate::hosts::Host;
-use crate::net::node::{NodeKind, OwnCard};
 use slotwise_cards::card::{Expiry, TimerId};
 use slotwise_cards::fifo::Fifo;
+use slotwise_net::drops::Place;
+use slotwise_net::node::{NodeKind, OwnCard};
 use slotwise_units::{Duration, Rate};
 
 #[test]

@@ -11,9 +11,6 @@ use super::measure::SwitchMeter;
 use super::parts::{Ops, switch_number};
 use super::watch::Watch;
 use crate::build::{Build, intervals};
-use crate::net::node::{NodeKind, NodePort};
-use crate::net::span::Span;
-use crate::net::ticket::Tickets;
 use slotwise_cards::admission::Admission;
 use slotwise_cards::aggregation::Aggregation;
 use slotwise_cards::burst_memory::BurstMemory;
@@ -25,6 +22,9 @@ use slotwise_cards::macroflows::Macroflows;
 use slotwise_cards::optical_ram::{ByteTime, OpticalRam, RamSettings};
 use slotwise_cards::switch_card::SwitchCard;
 use slotwise_cards::wavelength::Wavelength;
+use slotwise_net::node::{NodeKind, NodePort};
+use slotwise_net::span::Span;
+use slotwise_net::ticket::Tickets;
 use slotwise_random::{Chance, Stream, generator};
 
 /// Switches.

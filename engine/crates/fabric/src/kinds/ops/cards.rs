@@ -16,10 +16,10 @@ use super::parts::Ops;
 use super::steps::Step;
 use super::watch::TrainId;
 use crate::build::Build;
-use crate::drops::{DropCause, Place};
-use crate::invariants::Invariant;
-use crate::net::effects::{Effects, Look};
-use crate::net::node::NodePort;
+use slotwise_net::drops::{DropCause, Place};
+use slotwise_net::effects::{Effects, Look};
+use slotwise_net::invariants::Invariant;
+use slotwise_net::node::NodePort;
 
 /// Of an output's agent, all that came for it in its interval, dropped or not.
 const AGENT_BYTES: &str = "xcp_bytes";

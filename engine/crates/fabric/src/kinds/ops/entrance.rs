@@ -10,13 +10,6 @@ use super::parts::{ENTRANCE, Ops, switch_number};
 use super::steps::{AtSwitch, Step};
 use super::watch::TrainId;
 use crate::build::Build;
-use crate::drops::DropCause;
-use crate::invariants::Invariant;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::ticket::Ticket;
-use crate::net::work::{Ask, Passed};
 use slotwise_cards::burst;
 use slotwise_cards::card::{Pass, Record};
 use slotwise_cards::edge_card::EdgeCard;
@@ -25,6 +18,13 @@ use slotwise_cards::packet::Flying;
 use slotwise_cards::packet::Origin;
 use slotwise_cards::packet::Packet;
 use slotwise_cards::switch_card::SwitchCard;
+use slotwise_net::drops::DropCause;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::ticket::Ticket;
+use slotwise_net::work::{Ask, Passed};
 use slotwise_random::Chance;
 
 /// A train of which the label has come.

@@ -12,14 +12,14 @@ use slotwise_wire::{DropReason, TrainFate};
 use super::cards::FibreEnd;
 use super::parts::{Ops, switch_number};
 use super::watch::OpsTrains;
-use crate::drops::Place;
 use crate::kinds::kind::{View, ViewMut};
-use crate::net::effects::{Effects, Look};
 use slotwise_cards::burst_queue::BurstUse;
 use slotwise_cards::edge_card::{EdgeCard, OutputUse};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::optical_ram::RamUse;
 use slotwise_cards::switch_card::SwitchCard;
+use slotwise_net::drops::Place;
+use slotwise_net::effects::{Effects, Look};
 
 /// What an edge that makes trains, or holds them back, did since it was last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,19 +16,19 @@ use slotwise_cards::packet::{Flying, Frame};
 use slotwise_scenario::{Device, Scenario};
 
 use crate::build::{Build, Plan};
-use crate::invariants::Invariant;
 use crate::kinds::kind::Kind;
-use crate::net::around::Beyond;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::work::Ask;
 use cards::agents_interval_ends;
 use entrance::train_is_overdue;
 pub use measure::{OpsEdgeUse, OpsOutput, OpsOutputUse, OpsSwitchUse};
 use parts::ENTRANCE;
 pub use parts::Ops;
 use slotwise_cards::card::Pass;
+use slotwise_net::around::Beyond;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::work::Ask;
 use steps::Step;
 pub use watch::{OpsTrains, OpsTransit};
 

@@ -9,7 +9,7 @@ use super::entrance::Entrance;
 use super::measure::SwitchMeter;
 use super::steps::{AtSwitch, Step};
 use super::watch::Watch;
-use crate::net::ticket::{Owner, Tickets};
+use slotwise_net::ticket::{Owner, Tickets};
 
 /// Ends of wavelengths for data, by number.
 pub(super) const ENTRANCE: u8 = 0;

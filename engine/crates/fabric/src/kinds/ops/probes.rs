@@ -6,12 +6,12 @@ use slotwise_units::{Bytes, Duration, Rate};
 use super::cards::FibreEnd;
 use super::parts::{Ops, PROBE_END};
 use crate::build::Build;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::node::NodePort;
 use slotwise_cards::admission::Admission;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Origin, UNBORN};
+use slotwise_net::effects::Effects;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::node::NodePort;
 
 /// Probes wait in electronic memory, of which there is enough.
 const PROBE_BUFFER: Bytes = Bytes::new(1 << 30);

@@ -5,10 +5,10 @@ use slotwise_scenario::Device;
 use slotwise_wire::Label;
 
 use super::parts::Ops;
-use crate::net::effects::Effects;
-use crate::net::ticket::Ticket;
 use slotwise_cards::message::burst as message;
 use slotwise_cards::packet::Flying;
+use slotwise_net::effects::Effects;
+use slotwise_net::ticket::Ticket;
 
 /// Light that passes a switch.
 pub(super) struct AtSwitch {

@@ -12,8 +12,8 @@ use super::cards::end_at;
 use super::parts::{Ring, device};
 use super::watch::Watch;
 use crate::build::Build;
-use crate::net::node::{NodeKind, NodePort};
-use crate::net::ticket::Tickets;
+use slotwise_net::node::{NodeKind, NodePort};
+use slotwise_net::ticket::Tickets;
 
 impl Ring {
     /// Stations, what joins them, and their hosts.

@@ -11,13 +11,13 @@ use slotwise_wire::{self as wire, RINGLETS, RingData};
 
 use super::parts::{Ring, device};
 use super::watch::{OnRing, Taken};
-use crate::drops::Place;
-use crate::invariants::Invariant;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::ticket::Ticket;
-use crate::net::work::{Ask, Passed};
 use slotwise_cards::card::Pass;
+use slotwise_net::drops::Place;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::ticket::Ticket;
+use slotwise_net::work::{Ask, Passed};
 
 /// Data that has arrived at a station, for the checks after its pass.
 pub(super) struct Arrival {

@@ -7,8 +7,8 @@ use slotwise_wire::RingPhase;
 
 use super::parts::{Ring, device};
 use crate::kinds::kind::{View, ViewMut};
-use crate::net::effects::Effects;
 use slotwise_cards::station::{Interval, RingLinkUse, StationCard};
+use slotwise_net::effects::Effects;
 
 /// The register of `ring.p4` that says so.
 const PHASE: &str = "ring_phase";

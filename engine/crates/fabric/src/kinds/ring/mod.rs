@@ -16,13 +16,13 @@ pub use measure::RingLinkState;
 pub use parts::Ring;
 
 use crate::build::{Build, Plan};
-use crate::invariants::Invariant;
 use crate::kinds::kind::Kind;
-use crate::net::around::Beyond;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::work::Ask;
 use slotwise_cards::card::Pass;
+use slotwise_net::around::Beyond;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::work::Ask;
 
 impl Kind for Ring {
     const CHECKS: &'static [Invariant] = &[

@@ -8,7 +8,7 @@ use slotwise_wire::RINGLETS;
 
 use super::cards::Arrival;
 use super::watch::Watch;
-use crate::net::ticket::Tickets;
+use slotwise_net::ticket::Tickets;
 
 /// Everything that a ring has.
 pub struct Ring {

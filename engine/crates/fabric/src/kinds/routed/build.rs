@@ -11,9 +11,9 @@ use slotwise_units::Instant;
 use super::{Lossy, Routed, RouterPort};
 use crate::build::Build;
 use crate::hosts::Host;
-use crate::net::lane::LaneEnd;
-use crate::net::node::NodeKind;
 use crate::traffic::group_hosts;
+use slotwise_net::lane::LaneEnd;
+use slotwise_net::node::NodeKind;
 use slotwise_random::{Chance, Stream, generator};
 
 impl Routed {

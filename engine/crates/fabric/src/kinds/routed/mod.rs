@@ -9,16 +9,16 @@ use slotwise_p4::Port;
 use slotwise_scenario::{Device, MacAddress, Scenario};
 
 use crate::build::{Build, Plan};
-use crate::drops::DropCause;
-use crate::invariants::Invariant;
 use crate::kinds::kind::{Kind, View, ViewMut};
-use crate::net::around::Beyond;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::work::Ask;
 use slotwise_cards::card::{Action, Card};
 use slotwise_cards::fifo::FifoUse;
 use slotwise_cards::packet::{Flying, Origin, Packet};
+use slotwise_net::around::Beyond;
+use slotwise_net::drops::DropCause;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::work::Ask;
 use slotwise_random::Chance;
 
 impl Kind for Routed {

@@ -9,7 +9,7 @@ use slotwise_units::Instant;
 use slotwise_wire::PORT_OPTICAL_BASE;
 
 use super::parts::Star;
-use crate::net::effects::{Effects, Look};
+use slotwise_net::effects::{Effects, Look};
 
 /// The card of an edge.
 pub(super) fn edge_card(look: Look<'_>, edge: u16) -> &slotted::Edge {

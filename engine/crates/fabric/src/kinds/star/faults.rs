@@ -6,7 +6,7 @@ use slotwise_scenario::{Device, LinkChange};
 use slotwise_units::SignedDuration;
 
 use super::parts::Star;
-use crate::net::effects::Effects;
+use slotwise_net::effects::Effects;
 
 impl Star {
     pub(super) fn edge_starts(&mut self, fx: &mut Effects<'_>, edge: u16) {

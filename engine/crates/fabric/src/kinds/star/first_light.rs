@@ -10,7 +10,7 @@ use slotwise_units::Duration;
 use super::cards::edge_card;
 use super::parts::Star;
 use crate::kinds::kind::View;
-use crate::net::effects::Look;
+use slotwise_net::effects::Look;
 
 /// Over an hour waits nothing that is alive; longer waits count as that.
 const LONGEST_NS: u64 = 3_600_000_000_000;

@@ -9,18 +9,18 @@ use slotwise_wire::{Optical, OpticalKind, PORT_OPTICAL_BASE};
 use super::cards::core_card;
 use super::fibre::{FibrePair, LightChange, Passage};
 use super::parts::{Core, Edge, Star};
-use crate::capture::CapturePoint;
-use crate::drops::{DropCause, Place};
-use crate::invariants::Invariant;
-use crate::net::control_event::ControlMessage;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::work::{Ask, Passed};
 use slotwise_cards::card::Then;
 use slotwise_cards::message;
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet, UNBORN};
 use slotwise_cards::slotted::{self, Arrived, FibreState};
+use slotwise_net::capture::CapturePoint;
+use slotwise_net::control_event::ControlMessage;
+use slotwise_net::drops::{DropCause, Place};
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::work::{Ask, Passed};
 
 /// The latest program of the edge that a packet comes from; 0 if there is none.
 fn program_of(edges: &[Edge], packet: Option<Optical>) -> u32 {

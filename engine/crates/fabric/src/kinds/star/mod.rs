@@ -22,17 +22,17 @@ use slotwise_scenario::{Device, LinkChange, Scenario};
 use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
-use crate::capture::CapturePoint;
-use crate::invariants::Invariant;
 use crate::kinds::kind::Kind;
-use crate::net::around::Beyond;
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::work::Ask;
 pub use fibre::LinkUse;
 pub use first_light::FirstLight;
 pub use parts::Star;
+use slotwise_net::around::Beyond;
+use slotwise_net::capture::CapturePoint;
+use slotwise_net::effects::Effects;
+use slotwise_net::invariants::Invariant;
+use slotwise_net::lane::OwnEnd;
+use slotwise_net::outside::Crossing;
+use slotwise_net::work::Ask;
 pub use telemetry::{Delivered, FrameRecord, VoqRecord};
 pub use view::{CoreLosses, LinkReport};
 

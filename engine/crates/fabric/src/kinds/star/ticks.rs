@@ -9,7 +9,7 @@ use super::cards::edge_card;
 use super::parts::Star;
 use super::telemetry::VoqRecord;
 use crate::kinds::kind::Kind;
-use crate::net::effects::Effects;
+use slotwise_net::effects::Effects;
 
 impl Star {
     /// Feeds checks and measurements with a record of the card of an edge or core.

@@ -12,7 +12,7 @@ use super::fibre::{FibrePair, LinkUse};
 use super::parts::Star;
 use super::telemetry::{Delivered, FrameRecord};
 use crate::kinds::kind::{View, ViewMut};
-use crate::net::effects::Look;
+use slotwise_net::effects::Look;
 
 /// Traffic of one direction of a fibre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

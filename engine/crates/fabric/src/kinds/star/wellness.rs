@@ -6,7 +6,7 @@ use slotwise_wire::{Ethernet, Optical, OpticalKind, PacketIn};
 
 use super::cards::edge_card;
 use super::parts::Star;
-use crate::net::effects::{Effects, Look};
+use slotwise_net::effects::{Effects, Look};
 
 /// A request is fresh for so long: one of the edge's is made in every frame.
 const FRESH_FRAMES: u64 = 2;

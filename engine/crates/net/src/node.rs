@@ -19,13 +19,13 @@ use slotwise_wire::{DropReason, PORT_CPU, PORT_DROP, PORT_LINECARD, PORT_OPTICAL
 use crate::capture::CapturePoint;
 use crate::drops::Place;
 use crate::invariants::Invariant;
-use crate::net::outside::Outside;
-use crate::net::ticket::Owner;
+use crate::outside::Outside;
+use crate::ticket::Owner;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
 use slotwise_random as random;
 
 /// A card by its own type. Cards that are not in the list below have these defaults.
-pub(crate) trait OwnCard: Card + Any + Send {
+pub trait OwnCard: Card + Any + Send {
     /// The card, if it is of this type.
     fn of(card: &NodeCard) -> Option<&Self>
     where
@@ -64,7 +64,7 @@ pub(crate) trait OwnCard: Card + Any + Send {
 macro_rules! cards {
     ($($name:ident: $card:ty,)+) => {
         /// Card between a switch and its links, as one value.
-        pub(crate) enum NodeCard {
+        pub enum NodeCard {
             /// Nothing that the switch owns.
             None,
             $(
@@ -158,7 +158,7 @@ impl Card for NodeCard {
 
 /// Card before a port of a switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
+pub enum Before {
     /// A queue before a link that is free when it is idle.
     Link,
     /// The card that the switch owns.
@@ -167,28 +167,28 @@ pub(crate) enum Before {
 
 /// A port of a switch, by the number of its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct NodePort {
+pub struct NodePort {
     /// Number of the node.
-    pub(crate) node: usize,
+    pub node: usize,
     /// The port.
-    pub(crate) port: Port,
+    pub port: Port,
 }
 
 /// Common properties of nodes.
-pub(crate) struct NodeKind {
+pub struct NodeKind {
     /// Ports inside of the switch, as places of captures.
-    pub(crate) inner_ports: &'static [Port],
+    pub inner_ports: &'static [Port],
     /// Whether P4 tells its cards what to do: it sends to [`PORT_LINECARD`].
-    pub(crate) has_cards: bool,
+    pub has_cards: bool,
     /// Rule that light breaks which P4 sends to a port that leads nowhere.
-    pub(crate) lost_light: Option<Invariant>,
+    pub lost_light: Option<Invariant>,
     /// Drops that are counted apart, of what does not come in light.
-    pub(crate) counted_beside_light: Option<fn(DropReason) -> bool>,
+    pub counted_beside_light: Option<fn(DropReason) -> bool>,
 }
 
 impl NodeKind {
     /// A node of which nothing is to be known.
-    pub(crate) const PLAIN: NodeKind = NodeKind {
+    pub const PLAIN: NodeKind = NodeKind {
         inner_ports: &[PORT_LINECARD, PORT_CPU],
         has_cards: true,
         lost_light: None,
@@ -197,18 +197,18 @@ impl NodeKind {
 }
 
 /// A switch.
-pub(crate) struct Node {
+pub struct Node {
     /// Its name.
-    pub(crate) device: Device,
+    pub device: Device,
     /// The kind of networks that it is of.
     pub(crate) owner: Owner,
     pub(super) kind: &'static NodeKind,
     /// `None` while it has no program, and if it runs outside.
     pub(crate) pipeline: Option<Pipeline>,
     /// Before links that are free when they are idle.
-    pub(crate) links: Links,
+    pub links: Links,
     /// The card that it owns.
-    pub(crate) own_card: NodeCard,
+    pub own_card: NodeCard,
     /// Drops that its programs have counted of what did not come in light, if they are counted apart.
     pub(super) beside_light: u64,
     /// By the number of the port.
@@ -237,7 +237,7 @@ impl Node {
     }
 
     /// Ports as places of captures: those of links, in order, then those inside. Fibres are none.
-    pub(crate) fn capture_points(&self) -> impl Iterator<Item = CapturePoint> {
+    pub fn capture_points(&self) -> impl Iterator<Item = CapturePoint> {
         let links = (0..self.ports.len() as Port).filter(|port| self.is_link(*port));
         let ports = links.chain(self.kind.inner_ports.iter().copied());
         ports.map(|port| self.capture_point(port))
@@ -253,12 +253,12 @@ impl Node {
     }
 
     /// A host is at a port; they come in order of ports.
-    pub(crate) fn set_host(&mut self, port: Port, host: usize) {
+    pub fn set_host(&mut self, port: Port, host: usize) {
         self.hosts.push((port, host));
     }
 
     /// The host at a port.
-    pub(crate) fn host(&self, port: Port) -> Option<usize> {
+    pub fn host(&self, port: Port) -> Option<usize> {
         let place = self.hosts.binary_search_by_key(&port, |(port, _)| *port).ok()?;
         Some(self.hosts[place].1)
     }
@@ -280,7 +280,7 @@ impl Node {
     }
 
     /// Names the place before a port.
-    pub(crate) fn set_place(&mut self, port: Port, place: Place) {
+    pub fn set_place(&mut self, port: Port, place: Place) {
         match self.places.binary_search_by_key(&port, |(port, _)| *port) {
             Ok(_) => {}
             Err(at) => self.places.insert(at, (port, place)),
@@ -301,12 +301,12 @@ impl Node {
 
     /// The card before a port.
     #[inline]
-    pub(crate) fn before(&self, port: Port) -> Option<Before> {
+    pub fn before(&self, port: Port) -> Option<Before> {
         self.ports.get(usize::from(port)).copied().flatten()
     }
 
     /// Sets the card before a port.
-    pub(crate) fn set_before(&mut self, port: Port, before: Before) {
+    pub fn set_before(&mut self, port: Port, before: Before) {
         let index = usize::from(port);
         if index >= self.ports.len() {
             self.ports.resize(index + 1, None);
@@ -322,7 +322,7 @@ pub(super) fn is_fibre(device: Device, port: Port) -> bool {
 
 /// Switches, grouped by kind of devices.
 #[derive(Default)]
-pub(crate) struct Nodes {
+pub struct Nodes {
     list: Vec<Node>,
     /// Where those of a kind begin.
     first: [usize; Device::KINDS],
@@ -341,7 +341,7 @@ impl Nodes {
 
     /// Place of a device among the nodes.
     #[inline]
-    pub(crate) fn number(&self, device: Device) -> usize {
+    pub fn number(&self, device: Device) -> usize {
         let (kind, number) = device.place();
         self.first[kind] + usize::from(number)
     }
@@ -355,13 +355,13 @@ impl Nodes {
     }
 
     /// The node of a device, if there is one.
-    pub(crate) fn get(&self, device: Device) -> Option<&Node> {
+    pub fn get(&self, device: Device) -> Option<&Node> {
         let node = self.list.get(self.number(device));
         node.filter(|node| node.device == device)
     }
 
     /// All, by number.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.list.iter()
     }
 

@@ -8,11 +8,11 @@ use slotwise_cards::card::{Expiry, TimerId};
 
 /// A timer of a card, by the number of its switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CardTimer(u32);
+pub struct CardTimer(u32);
 
 impl CardTimer {
     /// The timer of the card of a node.
-    pub(crate) fn new(node: usize, timer: TimerId) -> CardTimer {
+    pub fn new(node: usize, timer: TimerId) -> CardTimer {
         CardTimer((node as u32) << TimerId::BITS | u32::from(timer))
     }
 
@@ -26,7 +26,7 @@ impl CardTimer {
 /// copied in words that are read again as they were written; with one of a byte each copy waited for the stores before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Event {
+pub enum Event {
     /// A scheduled change, by its number.
     Change(u32),
     /// A fault on purpose begins, by its number.
@@ -59,7 +59,7 @@ pub(crate) enum Event {
 impl Event {
     /// The expiry of a timer of a card.
     #[inline]
-    pub(crate) fn expiry(timer: CardTimer, expiry: Expiry) -> Event {
+    pub fn expiry(timer: CardTimer, expiry: Expiry) -> Event {
         match expiry {
             Expiry::CoreSlot => Event::CoreSlot(timer),
             Expiry::EdgeSlot => Event::EdgeSlot(timer),
@@ -84,15 +84,15 @@ impl Event {
 
 /// Actor that schedules an event: a node, or the world between events of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct By(u32);
+pub struct By(u32);
 
 impl By {
     /// The world.
-    pub(crate) const WORLD: By = By(0);
+    pub const WORLD: By = By(0);
 
     /// Node, by its index in the net.
     #[inline]
-    pub(crate) fn node(node: usize) -> By {
+    pub fn node(node: usize) -> By {
         By(node as u32 + 1)
     }
 }
@@ -101,7 +101,7 @@ impl By {
 /// scheduled it and the count of that node. It is the same for any order in which different nodes act at one time.
 /// Exception: an event that starts or ends a flow also acts for the host at the other end of the flow (`Hosts::drain`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Order {
+pub struct Order {
     /// Rank, then time of scheduling.
     since: u64,
     /// Name of the node, then its count.
@@ -110,7 +110,7 @@ pub(crate) struct Order {
 
 /// Key of an event: time, and place among events of this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub struct Key {
     /// Time.
     pub(crate) at_ns: u64,
     /// Place among events of this time.

@@ -15,7 +15,7 @@ use slotwise_cards::card::{self as cards, Action, Pass};
 use slotwise_p4::{Bits, Port};
 use slotwise_scenario::Device;
 
-use crate::net::ticket::Ticket;
+use crate::ticket::Ticket;
 use slotwise_cards::packet::Frame;
 use slotwise_cards::packet::Origin;
 
@@ -71,21 +71,21 @@ impl<W> Stack<W> {
 }
 
 /// A packet that enters P4 of a device.
-pub(crate) struct Ask {
+pub struct Ask {
     /// The switch.
-    pub(crate) device: Device,
+    pub device: Device,
     /// The port at which it comes.
-    pub(crate) port: Port,
+    pub port: Port,
     /// The packet.
-    pub(crate) frame: Frame,
+    pub frame: Frame,
     /// The way that it came.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// Continuation after the pass.
-    pub(crate) then: Passed,
+    pub then: Passed,
 }
 
 /// Continuation after a pass and everything that came out of it.
-pub(crate) enum Passed {
+pub enum Passed {
     /// None.
     Nothing,
     /// Continuation in the card of a switch.
@@ -125,7 +125,7 @@ pub(crate) enum Work {
 }
 
 /// Continuation of an activation, once all work that it has added is complete.
-pub(crate) enum Step {
+pub enum Step {
     /// Continuation of a kind of networks.
     Own(Ticket),
     /// The next card of a span that carries packets from now on or not.
@@ -145,7 +145,7 @@ pub(crate) enum Step {
 impl Ask {
     /// One without a continuation.
     #[inline]
-    pub(crate) fn new((device, port): (Device, Port), frame: Frame, origin: Origin) -> Ask {
+    pub fn new((device, port): (Device, Port), frame: Frame, origin: Origin) -> Ask {
         Ask {
             device,
             port,

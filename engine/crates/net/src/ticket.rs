@@ -2,19 +2,19 @@
 //! Continuations by number; their owners keep them.
 
 /// Number of a kind of networks.
-pub(crate) type Owner = u8;
+pub type Owner = u8;
 
 /// Number of a continuation, kept by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub struct Ticket {
     /// The kind of networks that keeps it.
-    pub(crate) owner: Owner,
+    pub owner: Owner,
     /// Its number there.
-    pub(crate) number: u32,
+    pub number: u32,
 }
 
 /// Continuations by number; numbers are used again.
-pub(crate) struct Tickets<T> {
+pub struct Tickets<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -31,7 +31,7 @@ impl<T> Default for Tickets<T> {
 impl<T> Tickets<T> {
     /// Keeps something; returns its number.
     #[inline]
-    pub(crate) fn insert(&mut self, kept: T) -> u32 {
+    pub fn insert(&mut self, kept: T) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
             self.places.len() as u32 - 1
@@ -42,7 +42,7 @@ impl<T> Tickets<T> {
 
     /// Gives back what has a number, which is free then.
     #[inline]
-    pub(crate) fn take(&mut self, number: u32) -> Option<T> {
+    pub fn take(&mut self, number: u32) -> Option<T> {
         let kept = self.places.get_mut(number as usize)?.take()?;
         self.free.push(number);
         Some(kept)

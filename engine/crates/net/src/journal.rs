@@ -11,24 +11,24 @@ use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
 use crate::capture::{Captures, Capturing};
+use crate::control_event::ControlEvent;
 use crate::drops::{Drops, Place};
+use crate::event::Key;
+use crate::fault::FaultRecord;
 use crate::invariants::Invariant;
-use crate::net::control_event::ControlEvent;
-use crate::net::event::Key;
-use crate::net::fault::FaultRecord;
 
 /// Fate of a packet in a burst, for measurements of order.
-pub(crate) struct InBurst {
+pub struct InBurst {
     /// The IP packet.
-    pub(crate) packet: Frame,
+    pub packet: Frame,
     /// Number of the burst, unique per source.
-    pub(crate) burst: u64,
+    pub burst: u64,
     /// True if it is lost; else it was deflected and came.
-    pub(crate) is_lost: bool,
+    pub is_lost: bool,
 }
 
 /// Trace of an event.
-pub(crate) enum Note {
+pub enum Note {
     /// Message for the controller.
     Control(ControlEvent),
     /// Violation of an invariant, found now or later.
@@ -54,25 +54,25 @@ pub(crate) enum Note {
 }
 
 /// Trace with the key of its event.
-pub(crate) struct Entry {
+pub struct Entry {
     /// Key of the event.
-    pub(crate) key: Key,
+    pub key: Key,
     /// The trace.
-    pub(crate) note: Note,
+    pub note: Note,
 }
 
 /// Traces of events.
-pub(crate) struct Journal {
+pub struct Journal {
     /// Key of the event in progress.
-    pub(crate) entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
     /// Losses outside of P4.
-    pub(crate) drops: Drops,
+    pub drops: Drops,
     /// Captures, if any are made.
-    pub(crate) captures: Option<Captures>,
+    pub captures: Option<Captures>,
     /// Faults of the run, those to come included.
-    pub(crate) faults: Vec<FaultRecord>,
+    pub faults: Vec<FaultRecord>,
     /// Passes through P4 so far.
-    pub(crate) passes: u64,
+    pub passes: u64,
 }
 
 impl Journal {

@@ -39,17 +39,17 @@ pub struct SwitchInput {
 }
 
 /// Light, a tick, or what came by a link.
-pub(crate) struct Crossing {
+pub struct Crossing {
     /// The switch.
-    pub(crate) device: Device,
+    pub device: Device,
     /// Time of arrival at the switch.
-    pub(crate) arrived: Instant,
+    pub arrived: Instant,
     /// The way that it came.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// Its optical header, if it has one.
-    pub(crate) optical: Option<Optical>,
+    pub optical: Option<Optical>,
     /// Of a train.
-    pub(crate) label: Option<Label>,
+    pub label: Option<Label>,
 }
 
 impl Crossing {

@@ -12,7 +12,7 @@ pub struct FaultRecord {
     /// The switch that it happened to, or those at both ends of the link.
     pub devices: Vec<Device>,
     /// That link, if it is none of fibres.
-    pub(crate) span: Option<usize>,
+    pub span: Option<usize>,
     /// Start.
     pub start: Instant,
     /// End.

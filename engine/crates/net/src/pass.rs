@@ -5,13 +5,13 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_wire::{PORT_CPU, PORT_LINECARD};
 
+use crate::Net;
+use crate::around::Around;
 use crate::capture::CapturePoint;
 use crate::drops::{DropCause, Place};
-use crate::net::Net;
-use crate::net::around::Around;
-use crate::net::event::By;
-use crate::net::node::{Before, is_fibre};
-use crate::net::work::{Ask, Passed, Work};
+use crate::event::By;
+use crate::node::{Before, is_fibre};
+use crate::work::{Ask, Passed, Work};
 use slotwise_cards::card::Pass;
 use slotwise_cards::message::{self, ToCard};
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
@@ -21,7 +21,7 @@ use slotwise_wire::DropReason;
 impl Net {
     /// A packet has come to a port of a switch.
     #[inline]
-    pub(crate) fn packet_arrives<A: Around>(&mut self, around: &mut A, to: (Device, Port), flying: Flying) {
+    pub fn packet_arrives<A: Around>(&mut self, around: &mut A, to: (Device, Port), flying: Flying) {
         let Packet { frame, born } = flying.packet;
         self.enter(around, Ask::new(to, frame, Origin::Lane { born }));
     }
@@ -181,12 +181,12 @@ impl Net {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::around::Beyond;
-    use crate::net::effects::Effects;
-    use crate::net::lane::OwnEnd;
-    use crate::net::node::NodeKind;
-    use crate::net::outside::Crossing;
-    use crate::net::ticket::Ticket;
+    use crate::around::Beyond;
+    use crate::effects::Effects;
+    use crate::lane::OwnEnd;
+    use crate::node::NodeKind;
+    use crate::outside::Crossing;
+    use crate::ticket::Ticket;
     use slotwise_cards::card::Action;
 
     /// Surroundings that nothing reaches.

@@ -6,18 +6,18 @@ use slotwise_scenario::{Device, FaultKind, Treatment};
 use slotwise_units::{Duration, Instant};
 use slotwise_wire::PORT_CPU;
 
+use crate::Net;
+use crate::around::Around;
+use crate::control_event::ControlMessage;
 use crate::drops::{DropCause, Place};
-use crate::net::Net;
-use crate::net::around::Around;
-use crate::net::control_event::ControlMessage;
-use crate::net::effects::Effects;
-use crate::net::event::{By, Event};
-use crate::net::parcel::{Parcel, Way};
+use crate::effects::Effects;
+use crate::event::{By, Event};
+use crate::parcel::{Parcel, Way};
 use slotwise_cards::packet::{Frame, Origin};
 
 impl Net {
     /// A fault begins to treat messages, or ends.
-    pub(crate) fn set_treatment(&mut self, fault: usize, is_in_force: bool) {
+    pub fn set_treatment(&mut self, fault: usize, is_in_force: bool) {
         if is_in_force {
             self.messages.in_force.push(fault);
         } else {
@@ -79,13 +79,13 @@ impl Net {
     }
 
     /// It is there at `at`.
-    pub(crate) fn dispatch_parcel(&mut self, by: By, at: Instant, parcel: Parcel) {
+    pub fn dispatch_parcel(&mut self, by: By, at: Instant, parcel: Parcel) {
         let number = self.parcels.insert(parcel);
         self.schedule(by, at, Event::Parcel(number));
     }
 
     /// A parcel is there.
-    pub(crate) fn parcel_arrives<A: Around>(&mut self, around: &mut A, number: u32) {
+    pub fn parcel_arrives<A: Around>(&mut self, around: &mut A, number: u32) {
         match self.parcels.take(number) {
             Some(Parcel::PacketOut { device, mut frame }) => {
                 match self.treat(device, Way::Out(device), Place::Device(device), &mut frame) {

@@ -83,7 +83,7 @@ pub struct Capturing {
 }
 
 /// Writes captures, each until its first error: one that cannot go on ends, and nothing else does.
-pub(crate) struct Captures {
+pub struct Captures {
     capturing: Capturing,
     writers: BTreeMap<CapturePoint, io::Result<PcapWriter<Box<dyn Write + Send>>>>,
 }
@@ -114,7 +114,7 @@ impl Captures {
     }
 
     /// Ends all captures; gives those that had ended before.
-    pub(crate) fn finish(self) -> Vec<CaptureFailure> {
+    pub fn finish(self) -> Vec<CaptureFailure> {
         let end = |(point, capture): (CapturePoint, io::Result<PcapWriter<Box<dyn Write + Send>>>)| {
             let flushed = capture.and_then(|writer| writer.into_writer().flush());
             flushed.err().map(|error| CaptureFailure { point, error })

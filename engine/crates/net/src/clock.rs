@@ -4,27 +4,27 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::Net;
-use crate::net::event::{CardTimer, Event, Order};
-use crate::net::lane::{LaneEnd, OwnEnd};
-use crate::net::node::Node;
-use crate::net::standstill::{Standstill, StandstillCause};
+use crate::Net;
+use crate::event::{CardTimer, Event, Order};
+use crate::lane::{LaneEnd, OwnEnd};
+use crate::node::Node;
+use crate::standstill::{Standstill, StandstillCause};
 use slotwise_cards::links;
 use slotwise_units::Instant;
 
 impl Net {
     /// Reason why simulated time does not advance any more, if it does not.
-    pub(crate) fn standstill(&self) -> Option<&Standstill> {
+    pub fn standstill(&self) -> Option<&Standstill> {
         self.at_once.found.as_ref()
     }
 
     /// Sets the number of events at one time above which time stands still.
-    pub(crate) fn set_most_at_once(&mut self, most: u64) {
+    pub fn set_most_at_once(&mut self, most: u64) {
         self.at_once.most = most;
     }
 
     /// The next event if it is not after `until`, which is now then; `None` for ever at a standstill.
-    pub(crate) fn next_event(&mut self, until: Instant) -> Option<(Order, Event)> {
+    pub fn next_event(&mut self, until: Instant) -> Option<(Order, Event)> {
         if self.at_once.found.is_some() {
             return None;
         }
@@ -72,7 +72,7 @@ impl Net {
     }
 
     /// Nothing is left to do until a time.
-    pub(crate) fn pass_time(&mut self, until: Instant) {
+    pub fn pass_time(&mut self, until: Instant) {
         if self.at_once.found.is_none() {
             self.now_ns = self.now_ns.max(until.ns());
             self.queue.pass_time(self.now_ns);

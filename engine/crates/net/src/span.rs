@@ -4,20 +4,20 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::node::NodePort;
+use crate::node::NodePort;
 
 /// Links between two ports, or of all wavelengths of a fibre.
-pub(crate) struct Span {
+pub struct Span {
     /// Ports before its lanes.
-    pub(crate) ports_before: Vec<NodePort>,
+    pub ports_before: Vec<NodePort>,
     /// First ports at both ends.
-    pub(crate) ends: [(Device, Port); 2],
+    pub ends: [(Device, Port); 2],
     /// Of each end; they follow each other.
-    pub(crate) ports: u16,
+    pub ports: u16,
     /// What the scenario's changes say.
-    pub(crate) is_up: bool,
+    pub is_up: bool,
     /// What a fault on purpose says: neither mends what the other broke.
-    pub(crate) is_cut: bool,
+    pub is_cut: bool,
 }
 
 impl Span {

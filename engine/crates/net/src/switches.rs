@@ -5,37 +5,37 @@ use slotwise_p4::Port;
 use slotwise_scenario::Device;
 use slotwise_units::{Duration, Instant};
 
+use crate::Net;
+use crate::around::Around;
 use crate::drops::P4Drop;
 use crate::drops::{DropCause, Place};
-use crate::net::Net;
-use crate::net::around::Around;
-use crate::net::effects::Effects;
-use crate::net::event::By;
-use crate::net::outside::{Outside, SwitchInput};
-use crate::net::parcel::Parcel;
+use crate::effects::Effects;
+use crate::event::By;
+use crate::outside::{Outside, SwitchInput};
+use crate::parcel::Parcel;
 use slotwise_cards::packet::{Frame, Origin};
 
 impl Net {
     /// All switches are outside from now on. They get nothing until [`Net::set_switches_running`].
-    pub(crate) fn put_switches_outside(&mut self) {
+    pub fn put_switches_outside(&mut self) {
         self.nodes.outside = Some(Outside::default());
         self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
     }
 
     /// Lets switches outside take frames or not.
-    pub(crate) fn set_switches_running(&mut self, running: bool) {
+    pub fn set_switches_running(&mut self, running: bool) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.running = running;
         }
     }
 
     /// The next frame for a switch outside, in order of time over all of them.
-    pub(crate) fn poll_switch_input(&mut self) -> Option<SwitchInput> {
+    pub fn poll_switch_input(&mut self) -> Option<SwitchInput> {
         self.nodes.outside.as_mut()?.poll_input()
     }
 
     /// A frame has left a switch outside. Returns how long the switch had it, if that is to be known.
-    pub(crate) fn switch_output(
+    pub fn switch_output(
         &mut self,
         at: Instant,
         (device, port): (Device, Port),
@@ -60,14 +60,14 @@ impl Net {
     }
 
     /// Sets the drops that the program of a switch outside has counted.
-    pub(crate) fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
+    pub fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.drops.insert(device.id(), drops);
         }
     }
 
     /// Gives up what no switch has sent on by a time.
-    pub(crate) fn lose_overdue<A: Around>(&mut self, around: &mut A, now: Instant) {
+    pub fn lose_overdue<A: Around>(&mut self, around: &mut A, now: Instant) {
         while let Some(crossing) = self
             .nodes
             .outside

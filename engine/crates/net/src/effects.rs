@@ -9,98 +9,98 @@ use slotwise_scenario::Device;
 use slotwise_units::Instant;
 use slotwise_wire::Optical;
 
+use crate::Net;
+use crate::around::Beyond;
 use crate::capture::CapturePoint;
+use crate::control_event::ControlMessage;
 use crate::drops::P4Drop;
 use crate::drops::{DropCause, Place};
+use crate::event::By;
+use crate::fault::FaultRecord;
 use crate::invariants::Invariant;
-use crate::net::Net;
-use crate::net::around::Beyond;
-use crate::net::control_event::ControlMessage;
-use crate::net::event::By;
-use crate::net::fault::FaultRecord;
-use crate::net::journal::{InBurst, Note};
-use crate::net::lane::{LaneEnd, OwnEnd};
-use crate::net::node::{NodeCard, OwnCard};
-use crate::net::outside::Crossing;
-use crate::net::parcel::Way;
-use crate::net::ticket::{Owner, Ticket};
-use crate::net::work::Step;
+use crate::journal::{InBurst, Note};
+use crate::lane::{LaneEnd, OwnEnd};
+use crate::node::{NodeCard, OwnCard};
+use crate::outside::Crossing;
+use crate::parcel::Way;
+use crate::ticket::{Owner, Ticket};
+use crate::work::Step;
 
 /// The net to be looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Look<'a> {
+pub struct Look<'a> {
     net: &'a Net,
 }
 
 impl<'a> Look<'a> {
     /// A look at a net.
-    pub(crate) fn at(net: &'a Net) -> Look<'a> {
+    pub fn at(net: &'a Net) -> Look<'a> {
         Look { net }
     }
 
     /// Simulated time.
-    pub(crate) fn now(self) -> Instant {
+    pub fn now(self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
 
     /// The kind of networks that a node is of.
     #[inline]
-    pub(crate) fn owner(self, node: usize) -> Owner {
+    pub fn owner(self, node: usize) -> Owner {
         self.net.nodes[node].owner
     }
 
     /// The card of a device, if it has one of this type.
-    pub(crate) fn card<C: OwnCard>(self, device: Device) -> Option<&'a C> {
+    pub fn card<C: OwnCard>(self, device: Device) -> Option<&'a C> {
         C::of(&self.net.nodes.get(device)?.own_card)
     }
 
     /// The cards of this type.
-    pub(crate) fn cards<C: OwnCard + 'a>(self) -> impl Iterator<Item = &'a C> {
+    pub fn cards<C: OwnCard + 'a>(self) -> impl Iterator<Item = &'a C> {
         self.net.nodes.iter().filter_map(|node| C::of(&node.own_card))
     }
 
     /// The program of a device, for its registers and counters.
-    pub(crate) fn pipeline(self, device: Device) -> Option<&'a Pipeline> {
+    pub fn pipeline(self, device: Device) -> Option<&'a Pipeline> {
         self.net.nodes.get(device)?.pipeline.as_ref()
     }
 
     /// Drops that the programs of a device have counted of what did not come in light.
-    pub(crate) fn beside_light(self, device: Device) -> u64 {
+    pub fn beside_light(self, device: Device) -> u64 {
         self.net.nodes.get(device).map_or(0, |node| node.beside_light)
     }
 
     /// True if a device has a program and takes frames.
-    pub(crate) fn runs(self, device: Device) -> bool {
+    pub fn runs(self, device: Device) -> bool {
         self.net.runs(device)
     }
 
     /// Drops counted by the program of a device; `None` without such a counter.
-    pub(crate) fn p4_drops(self, device: Device) -> Option<Vec<P4Drop>> {
+    pub fn p4_drops(self, device: Device) -> Option<Vec<P4Drop>> {
         self.net.p4_drops(device)
     }
 
     /// The program at a node: none, or one that answers now or later.
-    pub(crate) fn program_at(self, node: usize) -> Program {
+    pub fn program_at(self, node: usize) -> Program {
         self.net.nodes.program_at(node)
     }
 
     /// Place before a port of a node.
-    pub(crate) fn place_before(self, node: usize, port: Port) -> Place {
+    pub fn place_before(self, node: usize, port: Port) -> Place {
         self.net.nodes[node].place_before(port)
     }
 
     /// A fault by its number.
-    pub(crate) fn fault(self, fault: usize) -> &'a FaultRecord {
+    pub fn fault(self, fault: usize) -> &'a FaultRecord {
         &self.net.journal.faults[fault]
     }
 
     /// Packets in a lane, by time of arrival.
-    pub(crate) fn flying(self, lane: usize) -> impl DoubleEndedIterator<Item = &'a Flying> {
+    pub fn flying(self, lane: usize) -> impl DoubleEndedIterator<Item = &'a Flying> {
         self.net.lanes[lane].flying()
     }
 
     /// The end of a lane, where its owner does more than P4 does.
-    pub(crate) fn own_end(self, lane: usize) -> Option<OwnEnd> {
+    pub fn own_end(self, lane: usize) -> Option<OwnEnd> {
         match self.net.lanes[lane].end {
             LaneEnd::Own(end) => Some(end),
             _ => None,
@@ -109,55 +109,55 @@ impl<'a> Look<'a> {
 }
 
 /// The net in the hands of a kind of networks.
-pub(crate) struct Effects<'a> {
+pub struct Effects<'a> {
     net: &'a mut Net,
 }
 
 impl<'a> Effects<'a> {
     /// Access to a net.
     #[inline]
-    pub(crate) fn on(net: &'a mut Net) -> Effects<'a> {
+    pub fn on(net: &'a mut Net) -> Effects<'a> {
         Effects { net }
     }
 
     /// The net to be looked at.
     #[inline]
-    pub(crate) fn look(&self) -> Look<'_> {
+    pub fn look(&self) -> Look<'_> {
         Look { net: self.net }
     }
 
     /// Simulated time.
     #[inline]
-    pub(crate) fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         Instant::from_ns(self.net.now_ns)
     }
 
     /// Number of the node of a device.
     #[inline]
-    pub(crate) fn node(&self, device: Device) -> usize {
+    pub fn node(&self, device: Device) -> usize {
         self.net.nodes.number(device)
     }
 
     /// Device of a node.
     #[inline]
-    pub(crate) fn device(&self, node: usize) -> Device {
+    pub fn device(&self, node: usize) -> Device {
         self.net.nodes[node].device
     }
 
     /// The card of a device, to be changed, if it has one of this type.
     #[inline]
-    pub(crate) fn card_mut<C: OwnCard>(&mut self, device: Device) -> Option<&mut C> {
+    pub fn card_mut<C: OwnCard>(&mut self, device: Device) -> Option<&mut C> {
         C::of_mut(&mut self.net.nodes.get_mut(device)?.own_card)
     }
 
     /// The card of a node with its program.
-    pub(crate) fn card_and_program<C: OwnCard>(&mut self, node: usize) -> (Option<&mut C>, Option<&Pipeline>) {
+    pub fn card_and_program<C: OwnCard>(&mut self, node: usize) -> (Option<&mut C>, Option<&Pipeline>) {
         let node = &mut self.net.nodes[node];
         (C::of_mut(&mut node.own_card), node.pipeline.as_ref())
     }
 
     /// Calls the card of a node, which must be of this type, and performs its actions.
-    pub(crate) fn call<C: OwnCard, T>(
+    pub fn call<C: OwnCard, T>(
         &mut self,
         beyond: &mut impl Beyond,
         node: usize,
@@ -172,7 +172,7 @@ impl<'a> Effects<'a> {
     }
 
     /// Calls the card of a node and performs its actions.
-    pub(crate) fn call_card(
+    pub fn call_card(
         &mut self,
         beyond: &mut impl Beyond,
         node: usize,
@@ -182,7 +182,7 @@ impl<'a> Effects<'a> {
     }
 
     /// Calls the card before links of a node, and performs its actions.
-    pub(crate) fn call_links(
+    pub fn call_links(
         &mut self,
         beyond: &mut impl Beyond,
         node: usize,
@@ -192,66 +192,66 @@ impl<'a> Effects<'a> {
     }
 
     /// The queues before the links of a device.
-    pub(crate) fn links_mut(&mut self, device: Device) -> &mut Links {
+    pub fn links_mut(&mut self, device: Device) -> &mut Links {
         let node = self.net.nodes.number(device);
         &mut self.net.nodes[node].links
     }
 
     /// Sends a packet of a node into a lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, node: usize, lane: usize, at: Instant, flying: Flying) {
+    pub fn enter_lane(&mut self, node: usize, lane: usize, at: Instant, flying: Flying) {
         self.net.enter_lane(By::node(node), lane, at, flying);
     }
 
     /// Removes packets from a lane by `is_lost`, with the program that numbered each.
-    pub(crate) fn take_out(&mut self, lane: usize, is_lost: impl Fn(Instant, &Flying) -> bool) -> Vec<(Packet, u32)> {
+    pub fn take_out(&mut self, lane: usize, is_lost: impl Fn(Instant, &Flying) -> bool) -> Vec<(Packet, u32)> {
         self.net.lanes[lane].take_out(&mut self.net.queue, is_lost)
     }
 
     /// Sends a packet through P4 of a device, after the work that this activation has added.
-    pub(crate) fn ask(&mut self, to: (Device, Port), frame: Frame, origin: Origin) {
+    pub fn ask(&mut self, to: (Device, Port), frame: Frame, origin: Origin) {
         self.net.ask(to, frame, origin);
     }
 
     /// True if this activation has added work: the rest of it must be a continuation.
     #[inline]
-    pub(crate) fn has_asked(&self) -> bool {
+    pub fn has_asked(&self) -> bool {
         self.net.has_asked()
     }
 
     /// Continues this activation after the work that it has added.
-    pub(crate) fn then(&mut self, ticket: Ticket) {
+    pub fn then(&mut self, ticket: Ticket) {
         self.net.then(Step::Own(ticket));
     }
 
     /// Takes one packet that a switch outside has not forwarded in time.
-    pub(crate) fn take_overdue(&mut self) -> Option<Crossing> {
+    pub fn take_overdue(&mut self) -> Option<Crossing> {
         let now = self.now();
         self.net.nodes.outside.as_mut()?.take_overdue(now)
     }
 
     /// A frame of these bytes, of the pool.
-    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+    pub fn copy_of(&mut self, bytes: &[u8]) -> Frame {
         self.net.copy_of(bytes)
     }
 
     /// Takes back the memory of a frame that has been consumed.
-    pub(crate) fn give_back(&mut self, frame: Frame) {
+    pub fn give_back(&mut self, frame: Frame) {
         self.net.give_back(frame);
     }
 
     /// Loses a packet.
-    pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
+    pub fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
         self.net.drop(place, cause, frame);
     }
 
     /// Notes that a rule is broken.
-    pub(crate) fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
+    pub fn broken(&mut self, invariant: Invariant, place: Place, packet: Option<Optical>) {
         self.net.broken(invariant, place, packet);
     }
 
     /// Notes that a rule was broken at a time.
-    pub(crate) fn broken_at(&mut self, at: Instant, invariant: Invariant, place: Place, packet: Option<Optical>) {
+    pub fn broken_at(&mut self, at: Instant, invariant: Invariant, place: Place, packet: Option<Optical>) {
         self.net.note(Note::Broken {
             invariant,
             at,
@@ -262,33 +262,33 @@ impl<'a> Effects<'a> {
 
     /// Captures a frame, if captures are made.
     #[inline]
-    pub(crate) fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
+    pub fn capture(&mut self, point: CapturePoint, frame: &[u8]) {
         self.net.capture(point, frame);
     }
 
     /// Adds a message of a device for the controller.
-    pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
+    pub fn tell(&mut self, device: Device, message: ControlMessage) {
         self.net.tell(device, message);
     }
 
     /// Applies active faults to a control message that arrives by light; false if it does not arrive now.
-    pub(crate) fn treat(&mut self, (device, end): (Device, OwnEnd), place: Place, frame: &mut Frame) -> bool {
+    pub fn treat(&mut self, (device, end): (Device, OwnEnd), place: Place, frame: &mut Frame) -> bool {
         self.net.treat(device, Way::Light(end), place, frame)
     }
 
     /// Notes the recovery from a fault.
-    pub(crate) fn recovered(&mut self, fault: usize) {
+    pub fn recovered(&mut self, fault: usize) {
         self.net.journal.faults[fault].recovered = Some(self.now());
     }
 
     /// Adds a record for checks and measurements over several nodes.
     #[inline]
-    pub(crate) fn record(&mut self, node: usize, record: Record) {
+    pub fn record(&mut self, node: usize, record: Record) {
         self.net.note(Note::Seen { node, record });
     }
 
     /// Notes the fate of a packet in a burst.
-    pub(crate) fn in_burst(&mut self, packet: &[u8], burst: u64, is_lost: bool) {
+    pub fn in_burst(&mut self, packet: &[u8], burst: u64, is_lost: bool) {
         let packet = self.net.copy_of(packet);
         self.net.note(Note::InBurst(InBurst { packet, burst, is_lost }));
     }
@@ -297,7 +297,7 @@ impl<'a> Effects<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::node::NodeKind;
+    use crate::node::NodeKind;
     use slotwise_cards::card::{Card, Expiry, Pass, Then, TimerId};
     use slotwise_cards::message::ToCard;
 

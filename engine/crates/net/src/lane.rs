@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 use slotwise_scenario::Device;
 use slotwise_units::Instant;
 
-use crate::net::event::{By, Event, EventQueue, Order};
-use crate::net::ticket::Owner;
+use crate::event::{By, Event, EventQueue, Order};
+use crate::ticket::Owner;
 use slotwise_cards::packet::{Flying, Packet};
 
 /// Where a lane ends.
 #[derive(Clone, Copy)]
-pub(crate) enum LaneEnd {
+pub enum LaneEnd {
     /// A port of a switch; packets come from hosts and other switches.
     Port {
         /// The switch.
@@ -31,13 +31,13 @@ pub(crate) enum LaneEnd {
 
 /// An end of a lane that a kind of networks handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OwnEnd {
+pub struct OwnEnd {
     /// The kind of networks that handles it.
-    pub(crate) owner: Owner,
+    pub owner: Owner,
     /// Sort of the end, defined by its owner.
-    pub(crate) sort: u8,
+    pub sort: u8,
     /// Number among those of its sort.
-    pub(crate) number: u32,
+    pub number: u32,
 }
 
 struct InFlight {

@@ -5,19 +5,19 @@ use slotwise_cards::card::{Action, Pass};
 use slotwise_cards::packet::{Frame, Origin};
 use slotwise_units::Instant;
 
-use crate::net::effects::Effects;
-use crate::net::lane::OwnEnd;
-use crate::net::outside::Crossing;
-use crate::net::ticket::Ticket;
+use crate::effects::Effects;
+use crate::lane::OwnEnd;
+use crate::outside::Crossing;
+use crate::ticket::Ticket;
 
 /// Actions of cards that concern more than links: light between switches, and checks over several nodes.
-pub(crate) trait Beyond {
+pub trait Beyond {
     /// Performs such an action of the card of a node.
     fn acts(&mut self, fx: &mut Effects<'_>, node: usize, action: Action);
 }
 
 /// Surroundings of a net.
-pub(crate) trait Around: Beyond {
+pub trait Around: Beyond {
     /// A packet leaves a switch by a link; what became of it before is in its origin.
     fn leaves(&mut self, origin: Origin, bytes: usize);
 

@@ -10,12 +10,12 @@ use slotwise_scenario::Device;
 use slotwise_units::{Duration, Instant, Rate};
 use slotwise_wire::PORT_LINECARD;
 
-use crate::net::Net;
-use crate::net::around::{Around, Beyond};
-use crate::net::effects::Effects;
-use crate::net::event::{By, CardTimer, Event};
-use crate::net::node::{Before, NodeCard, NodePort};
-use crate::net::work::{Ask, Passed, Work};
+use crate::Net;
+use crate::around::{Around, Beyond};
+use crate::effects::Effects;
+use crate::event::{By, CardTimer, Event};
+use crate::node::{Before, NodeCard, NodePort};
+use crate::work::{Ask, Passed, Work};
 
 impl Net {
     /// Calls the card that a node owns, and performs its actions.
@@ -143,7 +143,7 @@ impl Net {
     }
 
     /// A timer of a card has expired.
-    pub(crate) fn card_due<A: Around>(&mut self, around: &mut A, timer: CardTimer, expiry: Expiry) {
+    pub fn card_due<A: Around>(&mut self, around: &mut A, timer: CardTimer, expiry: Expiry) {
         let (node, timer) = timer.parts();
         let (now, program) = (Instant::from_ns(self.now_ns), self.nodes.program_at(node));
         if links::port_of(timer).is_some() {
@@ -176,7 +176,7 @@ impl Net {
     }
 
     /// Changes the link behind a port. Packets on it arrive at their times.
-    pub(crate) fn change_link<B: Beyond>(
+    pub fn change_link<B: Beyond>(
         &mut self,
         beyond: &mut B,
         (device, port): (Device, Port),

@@ -4,16 +4,16 @@
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::Net;
-use crate::net::around::Around;
-use crate::net::control_event::ControlMessage;
-use crate::net::node::NodePort;
-use crate::net::span::Span;
-use crate::net::work::Step;
+use crate::Net;
+use crate::around::Around;
+use crate::control_event::ControlMessage;
+use crate::node::NodePort;
+use crate::span::Span;
+use crate::work::Step;
 
 impl Net {
     /// Both ways between two ports go dark together.
-    pub(crate) fn add_to_span(&mut self, before: NodePort, near: (Device, Port), far: (Device, Port)) {
+    pub fn add_to_span(&mut self, before: NodePort, near: (Device, Port), far: (Device, Port)) {
         let same = |span: &&mut Span| span.ends == [far, near];
         match self.spans.iter_mut().find(same) {
             Some(span) => span.ports_before.push(before),
@@ -28,25 +28,25 @@ impl Net {
     }
 
     /// The queue before a link, by the port of its switch.
-    pub(crate) fn link_at(&self, (device, port): (Device, Port)) -> NodePort {
+    pub fn link_at(&self, (device, port): (Device, Port)) -> NodePort {
         let node = self.nodes.number(device);
         NodePort { node, port }
     }
 
     /// The span of the link behind a port.
-    pub(crate) fn span_of(&self, port: NodePort) -> Option<usize> {
+    pub fn span_of(&self, port: NodePort) -> Option<usize> {
         self.spans.iter().position(|span| span.ports_before.contains(&port))
     }
 
     /// A change lets a span carry packets or not.
-    pub(crate) fn set_span_up<A: Around>(&mut self, around: &mut A, span: usize, is_up: bool) {
+    pub fn set_span_up<A: Around>(&mut self, around: &mut A, span: usize, is_up: bool) {
         let was_light = self.spans[span].is_light();
         self.spans[span].is_up = is_up;
         self.span_changed(around, span, was_light);
     }
 
     /// A fault cuts a span, or what it cut is mended. False if it was so already.
-    pub(crate) fn cut_span<A: Around>(&mut self, around: &mut A, span: usize, cut: bool) -> bool {
+    pub fn cut_span<A: Around>(&mut self, around: &mut A, span: usize, cut: bool) -> bool {
         let was_light = self.spans[span].is_light();
         let was_cut = std::mem::replace(&mut self.spans[span].is_cut, cut);
         self.span_changed(around, span, was_light);

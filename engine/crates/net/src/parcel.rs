@@ -3,13 +3,13 @@
 
 use slotwise_scenario::Device;
 
-use crate::net::lane::OwnEnd;
-use crate::net::ticket::Tickets;
+use crate::lane::OwnEnd;
+use crate::ticket::Tickets;
 use slotwise_cards::packet::Frame;
 
 /// The way of a control message.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub enum Way {
     /// By light, to an end of a lane.
     Light(OwnEnd),
     /// From a switch to the controller.
@@ -19,7 +19,7 @@ pub(crate) enum Way {
 }
 
 /// A message with its way.
-pub(crate) enum Parcel {
+pub enum Parcel {
     /// Of the controller, to a device.
     PacketOut {
         /// The switch.

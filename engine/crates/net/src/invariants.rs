@@ -38,7 +38,7 @@ pub struct Invariants {
 
 impl Invariants {
     /// Of a network for which these are checked.
-    pub(crate) fn of(checks: impl IntoIterator<Item = Invariant>) -> Invariants {
+    pub fn of(checks: impl IntoIterator<Item = Invariant>) -> Invariants {
         let mut checked: Vec<Invariant> = Vec::new();
         for check in checks {
             if !checked.contains(&check) {
@@ -50,7 +50,7 @@ impl Invariants {
     }
 
     /// Checks a rule no more.
-    pub(crate) fn leave_out(&mut self, invariant: Invariant) {
+    pub fn leave_out(&mut self, invariant: Invariant) {
         if let Some(place) = self.checked.iter().position(|checked| *checked == invariant) {
             self.checked.remove(place);
             self.records.remove(place);
@@ -83,7 +83,7 @@ impl Invariants {
     }
 
     /// Notes that a rule was broken, if it is one of this network.
-    pub(crate) fn violated(&mut self, invariant: Invariant, at: Instant, place: Place, packet: Option<Optical>) {
+    pub fn violated(&mut self, invariant: Invariant, at: Instant, place: Place, packet: Option<Optical>) {
         let mut records = self.checked.iter().zip(&mut self.records);
         if let Some((_, record)) = records.find(|(checked, _)| **checked == invariant) {
             record.count += 1;

@@ -8,28 +8,32 @@
 //!                      └────────────── Effects ───────────────┘
 //! ```
 
-pub(crate) mod actions;
-pub(crate) mod around;
-pub(crate) mod clock;
-pub(crate) mod control;
-pub(crate) mod control_event;
-pub(crate) mod effects;
-pub(crate) mod event;
-pub(crate) mod fault;
-pub(crate) mod journal;
-pub(crate) mod lane;
-pub(crate) mod messages;
-pub(crate) mod node;
-pub(crate) mod outside;
-pub(crate) mod parcel;
-pub(crate) mod pass;
-pub(crate) mod pump;
-pub(crate) mod span;
-pub(crate) mod spans;
-pub(crate) mod standstill;
-pub(crate) mod switches;
-pub(crate) mod ticket;
-pub(crate) mod work;
+mod actions;
+pub mod around;
+pub mod capture;
+pub mod capture_filter;
+mod clock;
+mod control;
+pub mod control_event;
+pub mod drops;
+pub mod effects;
+pub mod event;
+pub mod fault;
+pub mod invariants;
+pub mod journal;
+pub mod lane;
+mod messages;
+pub mod node;
+pub mod outside;
+pub mod parcel;
+mod pass;
+mod pump;
+pub mod span;
+mod spans;
+pub mod standstill;
+mod switches;
+pub mod ticket;
+pub mod work;
 
 use slotwise_cards::card::Actions;
 use slotwise_cards::packet::{Flying, Frame};
@@ -38,11 +42,11 @@ use slotwise_scenario::Device;
 use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{DropReason, Optical};
 
-use crate::capture::Capturing;
-use crate::drops::{DropCause, P4Drop, Place};
-use crate::invariants::Invariant;
+use capture::Capturing;
 use control_event::{ControlEvent, ControlMessage};
+use drops::{DropCause, P4Drop, Place};
 use event::{By, Event, EventQueue, Key, Order};
+use invariants::Invariant;
 use journal::{Entry, Journal, Note};
 use lane::{Lane, LaneEnd};
 use messages::Messages;
@@ -54,7 +58,7 @@ use ticket::Owner;
 use work::{Stack, Work};
 
 /// Everything that moves.
-pub(crate) struct Net {
+pub struct Net {
     now_ns: u64,
     queue: EventQueue,
     lanes: Vec<Lane>,
@@ -69,12 +73,12 @@ pub(crate) struct Net {
     messages: Messages,
     at_once: AtOnce,
     /// Traces of events, and sums.
-    pub(crate) journal: Journal,
+    pub journal: Journal,
 }
 
 impl Net {
     /// Nothing at time 0. Random choices come from `seed`.
-    pub(crate) fn new(seed: u64, captures: Option<Capturing>) -> Net {
+    pub fn new(seed: u64, captures: Option<Capturing>) -> Net {
         Net {
             now_ns: 0,
             queue: EventQueue::default(),
@@ -92,77 +96,77 @@ impl Net {
     }
 
     /// Time of the event in progress, or of the last one.
-    pub(crate) fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         Instant::from_ns(self.now_ns)
     }
 
     /// Time of the next event, between two events.
-    pub(crate) fn next_event_at(&self) -> Option<Instant> {
+    pub fn next_event_at(&self) -> Option<Instant> {
         self.queue.next_at().map(Instant::from_ns)
     }
 
     /// Schedules an event.
-    pub(crate) fn schedule(&mut self, by: By, at: Instant, event: Event) {
+    pub fn schedule(&mut self, by: By, at: Instant, event: Event) {
         self.queue.schedule(by, at.ns(), event);
     }
 
     /// Key of the event in progress, or of the current time between events.
-    pub(crate) fn present(&self) -> Key {
+    pub fn present(&self) -> Key {
         self.queue.present()
     }
 
     /// All that an event has scheduled is there.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         self.queue.settle();
     }
 
     /// Sends a packet of a node into a lane, with its arrival time at the end of the lane.
     #[inline]
-    pub(crate) fn enter_lane(&mut self, by: By, lane: usize, at: Instant, flying: Flying) {
+    pub fn enter_lane(&mut self, by: By, lane: usize, at: Instant, flying: Flying) {
         self.lanes[lane].enter(&mut self.queue, by, at.ns(), flying);
     }
 
     /// Changes the arrivals of the last packets in a lane.
-    pub(crate) fn retime(&mut self, lane: usize, arrivals: &[Instant]) {
+    pub fn retime(&mut self, lane: usize, arrivals: &[Instant]) {
         self.lanes[lane].retime(&mut self.queue, arrivals);
     }
 
     /// The head of a lane, at its end; `None` if its time has changed since.
     #[inline]
-    pub(crate) fn arrived(&mut self, lane: u32, order: Order) -> Option<(LaneEnd, Flying)> {
+    pub fn arrived(&mut self, lane: u32, order: Order) -> Option<(LaneEnd, Flying)> {
         let lane = &mut self.lanes[lane as usize];
         let end = lane.end;
         Some((end, lane.arrive(&mut self.queue, self.now_ns, order)?))
     }
 
     /// An empty frame of the pool.
-    pub(crate) fn take_frame(&mut self) -> Frame {
+    pub fn take_frame(&mut self) -> Frame {
         self.out.frames.take()
     }
 
     /// A frame of these bytes, of the pool.
-    pub(crate) fn copy_of(&mut self, bytes: &[u8]) -> Frame {
+    pub fn copy_of(&mut self, bytes: &[u8]) -> Frame {
         self.out.frames.copy_of(bytes)
     }
 
     /// Takes back the memory of a frame that has been consumed.
     #[inline]
-    pub(crate) fn give_back(&mut self, frame: Frame) {
+    pub fn give_back(&mut self, frame: Frame) {
         self.out.frames.give_back(frame);
     }
 
     /// All switches.
-    pub(crate) fn nodes(&self) -> &Nodes {
+    pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
     /// Nodes that are being built.
-    pub(crate) fn nodes_mut(&mut self) -> &mut Nodes {
+    pub fn nodes_mut(&mut self) -> &mut Nodes {
         &mut self.nodes
     }
 
     /// Adds the devices of a kind, by number from 0.
-    pub(crate) fn add_nodes(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
+    pub fn add_nodes(&mut self, owner: Owner, kind: &'static NodeKind, devices: impl Iterator<Item = Device>) {
         for device in devices {
             self.nodes.add(owner, kind, device);
             let (kind, number) = device.place();
@@ -173,23 +177,23 @@ impl Net {
     }
 
     /// Adds a lane; returns its number.
-    pub(crate) fn add_lane(&mut self, end: LaneEnd) -> usize {
+    pub fn add_lane(&mut self, end: LaneEnd) -> usize {
         self.lanes.push(Lane::new(self.lanes.len(), end));
         self.lanes.len() - 1
     }
 
     /// Adds a span.
-    pub(crate) fn add_span(&mut self, span: Span) {
+    pub fn add_span(&mut self, span: Span) {
         self.spans.push(span);
     }
 
     /// Sets the longest delay of late control messages.
-    pub(crate) fn set_most_late(&mut self, most_late: Duration) {
+    pub fn set_most_late(&mut self, most_late: Duration) {
         self.messages.set_most_late(most_late.ns());
     }
 
     /// All spans, by number.
-    pub(crate) fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
@@ -211,7 +215,7 @@ impl Net {
     }
 
     /// For the controller, or the agent that stands between it and the device.
-    pub(crate) fn tell(&mut self, device: Device, message: ControlMessage) {
+    pub fn tell(&mut self, device: Device, message: ControlMessage) {
         self.note(Note::Control(ControlEvent {
             at: self.now(),
             device_id: device.id(),
@@ -220,7 +224,7 @@ impl Net {
     }
 
     /// Loses a packet.
-    pub(crate) fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
+    pub fn drop(&mut self, place: Place, cause: DropCause, frame: Frame) {
         self.count_drop(place, cause, frame.len());
         self.out.frames.give_back(frame);
     }
@@ -237,23 +241,23 @@ impl Net {
     }
 
     /// The device of an id, if the net has it.
-    pub(crate) fn device(&self, device_id: u64) -> Option<Device> {
+    pub fn device(&self, device_id: u64) -> Option<Device> {
         Device::from_id(device_id).filter(|device| self.nodes.get(*device).is_some())
     }
 
     /// Configuration of the pipelines of a device.
-    pub(crate) fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
+    pub fn pipeline_config(device: Device, seed: u64) -> PipelineConfig {
         node::pipeline_config(device, seed)
     }
 
     /// The program of a device, to be replaced.
-    pub(crate) fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
+    pub fn pipeline_slot(&mut self, device: Device) -> &mut Option<Pipeline> {
         let node = self.nodes.number(device);
         &mut self.nodes[node].pipeline
     }
 
     /// Drops counted by the program of a device, by reason, without zeros; `None` without such a counter.
-    pub(crate) fn p4_drops(&self, device: Device) -> Option<Vec<P4Drop>> {
+    pub fn p4_drops(&self, device: Device) -> Option<Vec<P4Drop>> {
         if let Some(outside) = &self.nodes.outside {
             return outside.drops.get(&device.id()).cloned();
         }

@@ -6,11 +6,11 @@ use slotwise_cards::packet::{Frame, Origin};
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 
-use crate::net::Net;
-use crate::net::around::Around;
-use crate::net::control_event::ControlMessage;
-use crate::net::effects::Effects;
-use crate::net::work::{Ask, Passed, Step, Work};
+use crate::Net;
+use crate::around::Around;
+use crate::control_event::ControlMessage;
+use crate::effects::Effects;
+use crate::work::{Ask, Passed, Step, Work};
 
 impl Net {
     /// Sends a packet through P4 of a device, after the work that this activation has added. What comes out is complete before
@@ -30,7 +30,7 @@ impl Net {
         reason = "a call moves its arguments once more, for every packet"
     )]
     #[inline(always)]
-    pub(crate) fn enter<A: Around>(&mut self, around: &mut A, ask: Ask) {
+    pub fn enter<A: Around>(&mut self, around: &mut A, ask: Ask) {
         if self.has_asked() {
             return self.ask_and_go_on(ask);
         }
@@ -45,7 +45,7 @@ impl Net {
     }
 
     /// As [`Net::then`], but at once if this activation has added nothing.
-    pub(crate) fn go_on<A: Around>(&mut self, around: &mut A, step: Step) {
+    pub fn go_on<A: Around>(&mut self, around: &mut A, step: Step) {
         match self.stack.has_added() {
             true => self.then(step),
             false => self.step(around, step),
@@ -82,7 +82,7 @@ impl Net {
 
     /// Completes the work of an event.
     #[inline]
-    pub(crate) fn pump<A: Around>(&mut self, around: &mut A) {
+    pub fn pump<A: Around>(&mut self, around: &mut A) {
         if !self.stack.is_empty() {
             self.pump_all(around);
         }
