@@ -4,9 +4,9 @@
 use slotwise_scenario::{Device, DeviceKind};
 use slotwise_units::Instant;
 
-use crate::traffic::HostMode;
 use slotwise_cards::packet::Frame;
 use slotwise_net::capture::Capturing;
+use slotwise_traffic::HostMode;
 
 /// How a fabric is to run.
 pub struct WorldOptions {

@@ -8,13 +8,13 @@ use slotwise_scenario::{Device, HostId};
 use slotwise_units::{Duration, Instant};
 
 use crate::api::HostFrame;
-use crate::traffic::Traffic;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Packet, UNBORN};
 use slotwise_net::Net;
 use slotwise_net::drops::{DropCause, Place};
 use slotwise_net::event::{By, Event};
 use slotwise_net::journal::InBurst;
+use slotwise_traffic::Traffic;
 
 /// A host, by the port of the switch to which it is linked.
 pub(crate) struct Host {

@@ -16,7 +16,6 @@ mod hosts;
 pub mod kinds;
 pub mod lockstep;
 mod measure;
-mod traffic;
 mod world;
 
 pub use api::{HostFrame, WorldError, WorldOptions};
@@ -40,8 +39,8 @@ pub use slotwise_net::fault::FaultRecord;
 pub use slotwise_net::invariants::{Invariant, Invariants, Violation};
 pub use slotwise_net::outside::SwitchInput;
 pub use slotwise_net::standstill::{Standstill, StandstillCause};
-pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
-pub use traffic::{
+pub use slotwise_traffic::{
     DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, HostMode, OrderUse, RoutedFlow, SessionUse, StreamResult,
 };
+pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use world::World;

@@ -5,8 +5,8 @@ use slotwise_cards::measure::AccessUse;
 use slotwise_scenario::{Flow, HostId};
 
 use crate::hosts::Host;
-use crate::traffic::{DelayUse, FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic};
 use crate::world::World;
+use slotwise_traffic::{DelayUse, FlowUse, OrderUse, RoutedFlow, SessionUse, Traffic};
 
 /// Both directions of a host's access link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,6 @@ use crate::faults::plan;
 use crate::hosts::Hosts;
 use crate::kinds::kind::{View, ViewMut};
 use crate::kinds::{Kinds, Listed};
-use crate::traffic::HostMode;
-use crate::traffic::{FlowResult, Traffic};
 use slotwise_cards::card::Expiry;
 use slotwise_cards::packet::Frame;
 use slotwise_net::Net;
@@ -32,6 +30,8 @@ use slotwise_net::lane::LaneEnd;
 use slotwise_net::outside::SwitchInput;
 use slotwise_net::parcel::Parcel;
 use slotwise_net::standstill::Standstill;
+use slotwise_traffic::HostMode;
+use slotwise_traffic::{FlowResult, Traffic};
 use slotwise_units::{Duration, Instant};
 
 /// The network of one scenario, and what acts on it.

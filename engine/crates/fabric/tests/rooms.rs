@@ -6,14 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Items of the crate that a kind may import from outside of its folder.
-const OF_KINDS: [&str; 4] = [
-    "build::",
-    "hosts::Host;",
-    "kinds::kind::",
-    "traffic::group_hosts",
-];
+const OF_KINDS: [&str; 3] = ["build::", "hosts::Host;", "kinds::kind::"];
 /// Parts of the crate that are below the kinds.
-const BELOW: [&str; 3] = ["build", "hosts.rs", "traffic"];
+const BELOW: [&str; 2] = ["build", "hosts.rs"];
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")

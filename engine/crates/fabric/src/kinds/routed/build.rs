@@ -11,10 +11,10 @@ use slotwise_units::Instant;
 use super::{Lossy, Routed, RouterPort};
 use crate::build::Build;
 use crate::hosts::Host;
-use crate::traffic::group_hosts;
 use slotwise_net::lane::LaneEnd;
 use slotwise_net::node::NodeKind;
 use slotwise_random::{Chance, Stream, generator};
+use slotwise_traffic::group_hosts;
 
 impl Routed {
     /// Routers, their links and hosts, beside a star that is there already.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Simulated hosts: what they send and receive.
 
-pub(crate) mod bursts;
+mod bursts;
 mod datagrams;
 mod host_mode;
-pub(crate) mod order;
-pub(crate) mod sessions;
-pub(crate) mod station;
-pub(crate) mod streams;
-pub(crate) mod web;
+mod order;
+mod sessions;
+mod station;
+mod streams;
+mod web;
 
 use rand::Rng;
 use slotwise_scenario::{
@@ -35,7 +35,7 @@ const NS_PER_MS: u64 = 1_000_000;
 const START_SPREAD_NS: u64 = 10_000_000;
 
 /// Addresses of the hosts of groups, by the scenario's numbers of hosts.
-pub(crate) fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
+pub fn group_hosts(scenario: &Scenario) -> impl Iterator<Item = HostAddress> + '_ {
     let groups = scenario.routed.hosts.iter();
     let nodes = groups.flat_map(|group| (0..group.count).map(|_| group.node));
     nodes.enumerate().map(|(host, node)| HostAddress {
@@ -161,15 +161,15 @@ pub struct FlowUse {
 }
 
 /// A source's turn.
-pub(crate) struct Turn {
+pub struct Turn {
     /// When it comes again, unless it is done.
-    pub(crate) next_ns: Option<u64>,
+    pub next_ns: Option<u64>,
     /// The host whose frame was written.
-    pub(crate) from: Option<usize>,
+    pub from: Option<usize>,
 }
 
 /// All flows of a scenario. Sources count datagrams with stamps first, then what has transports.
-pub(crate) struct Traffic {
+pub struct Traffic {
     datagrams: Datagrams,
     streams: Streams,
     /// Whether others play at the same hosts.
@@ -187,7 +187,7 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// The flows of a scenario that are the fabric's; none if others play them all. Hosts count by edge, then by group.
-    pub(crate) fn new(scenario: &Scenario, seed: u64, host_mode: HostMode) -> Option<Traffic> {
+    pub fn new(scenario: &Scenario, seed: u64, host_mode: HostMode) -> Option<Traffic> {
         let hosts = scenario.hosts_of(Endpoint::All);
         let addresses = hosts.iter().map(|host| HostAddress {
             ip: host.ip(),
@@ -342,13 +342,13 @@ impl Traffic {
     }
 
     /// Whether others play at the same hosts; then nothing starts but by [`Traffic::begin_phase`].
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.is_shared
     }
 
     /// A phase begins now instead of when the scenario says, for its flows' starts and ends; (source, time) of their first turns. Only for
     /// flows that share their hosts, and once.
-    pub(crate) fn begin_phase(&mut self, phase: usize, now_ns: u64) -> Vec<(usize, u64)> {
+    pub fn begin_phase(&mut self, phase: usize, now_ns: u64) -> Vec<(usize, u64)> {
         let is_shared = self.is_shared;
         let planned_ns = self
             .phases_ns
@@ -374,7 +374,7 @@ impl Traffic {
     }
 
     /// (source, time) of every source's first turn.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let datagrams = self.datagrams.count();
         let streams = self
             .streams
@@ -384,7 +384,7 @@ impl Traffic {
     }
 
     /// The host of a source.
-    pub(crate) fn host_of(&self, source: usize) -> usize {
+    pub fn host_of(&self, source: usize) -> usize {
         match source.checked_sub(self.datagrams.count()) {
             None => self.number_of(self.datagrams.host_of(source)),
             Some(index) => self.streams.host_of(index),
@@ -392,7 +392,7 @@ impl Traffic {
     }
 
     /// Gives a source its turn; a datagram goes into `frame`.
-    pub(crate) fn turn(&mut self, source: usize, now_ns: u64, frame: &mut Frame) -> Turn {
+    pub fn turn(&mut self, source: usize, now_ns: u64, frame: &mut Frame) -> Turn {
         match source.checked_sub(self.datagrams.count()) {
             None => {
                 let (from, next_ns) = self.datagrams.turn(source, now_ns, frame);
@@ -407,7 +407,7 @@ impl Traffic {
     }
 
     /// Takes a packet that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
+    pub fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
         match self.hosts.get(host) {
             Some(id) if datagrams::is_datagram(&packet.frame) && self.datagrams.receive(*id, now_ns, &packet.frame) => {
                 true
@@ -417,7 +417,7 @@ impl Traffic {
     }
 
     /// Delays since the last call, in the order of [`Traffic::results`].
-    pub(crate) fn take_delays(&mut self) -> Vec<(Flow, DelayUse)> {
+    pub fn take_delays(&mut self) -> Vec<(Flow, DelayUse)> {
         let streams = self.of_phases.iter().copied().zip(self.streams.take_delays());
         let mut delays: Vec<_> = self.datagrams.take_delays().chain(streams).collect();
         delays.sort_by_key(|(flow, _)| (flow.phase, flow.entry));
@@ -425,18 +425,18 @@ impl Traffic {
     }
 
     /// A host's timers are due.
-    pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
+    pub fn timeout(&mut self, host: usize, now_ns: u64) {
         self.streams.timeout(host, now_ns);
     }
 
     /// Writes the next frame of any host's streams into `frame` and names the host. When there is none, `timers`
     /// has got the times at which hosts want [`Traffic::timeout`].
-    pub(crate) fn transmit(&mut self, now_ns: u64, frame: &mut Frame, timers: &mut Vec<(usize, u64)>) -> Option<usize> {
+    pub fn transmit(&mut self, now_ns: u64, frame: &mut Frame, timers: &mut Vec<(usize, u64)>) -> Option<usize> {
         self.streams.transmit(now_ns, frame, timers)
     }
 
     /// Flows of phases: by phase, then by entry.
-    pub(crate) fn results(&self) -> Vec<FlowResult> {
+    pub fn results(&self) -> Vec<FlowResult> {
         let streams = self.of_phases.iter().zip(self.streams.states());
         let streams = streams.map(|(flow, state)| FlowResult {
             flow: *flow,
@@ -464,24 +464,24 @@ impl Traffic {
     }
 
     /// The flows between groups.
-    pub(crate) fn routed_flows(&self) -> &[RoutedFlow] {
+    pub fn routed_flows(&self) -> &[RoutedFlow] {
         &self.of_groups
     }
 
     /// What has transports, has begun, and has not delivered all that it is to deliver: its number and the bytes that it has delivered.
-    pub(crate) fn flows_under_way(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    pub fn flows_under_way(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let states = self.streams.states().enumerate();
         let under_way = states.filter(|(flow, state)| state.completed_ns.is_none() && !self.streams.is_over(*flow));
         under_way.map(|(flow, state)| (flow, state.totals.received_bytes))
     }
 
     /// Whether one of them has more to deliver than these bytes, and has not yet.
-    pub(crate) fn is_waited_for(&self, flow: usize, bytes: u64) -> bool {
+    pub fn is_waited_for(&self, flow: usize, bytes: u64) -> bool {
         !self.streams.is_over(flow) && self.streams.state(flow).totals.received_bytes <= bytes
     }
 
     /// What a flow between groups did since the last call.
-    pub(crate) fn take_flow_use(&mut self, flow: usize) -> FlowUse {
+    pub fn take_flow_use(&mut self, flow: usize) -> FlowUse {
         let stream = self.of_phases.len() + flow;
         let delay = self.streams.take_delay(stream);
         let state = self.streams.state(stream);
@@ -504,17 +504,17 @@ impl Traffic {
     }
 
     /// Of a flow between groups that is measured so: the order of its packets and what was sent needlessly since the last call.
-    pub(crate) fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
+    pub fn take_order_use(&mut self, flow: usize) -> Option<OrderUse> {
         self.streams.take_order(self.of_phases.len() + flow)
     }
 
     /// A packet was in a train that was lost, or was deflected and came.
-    pub(crate) fn note_in_train(&mut self, packet: &[u8], train: u64, is_lost: bool) {
+    pub fn note_in_train(&mut self, packet: &[u8], train: u64, is_lost: bool) {
         self.streams.note_in_train(packet, train, is_lost);
     }
 
     /// Of a flow of GTP between groups: what its session did since the start.
-    pub(crate) fn session_use(&self, flow: usize) -> Option<SessionUse> {
+    pub fn session_use(&self, flow: usize) -> Option<SessionUse> {
         self.streams.session_use(self.of_phases.len() + flow)
     }
 

@@ -3,9 +3,9 @@ use slotwise_scenario::Scenario;
 
 use super::super::Traffic;
 use super::*;
-use crate::traffic::HostMode;
+use crate::HostMode;
 
-const STAR4: &str = include_str!("../../../../../../topologies/star4.yaml");
+const STAR4: &str = include_str!("../../../../../topologies/star4.yaml");
 
 #[test]
 fn pages_leave_ports_of_running_streams_alone_when_ports_come_again() {

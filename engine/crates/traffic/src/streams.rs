@@ -38,9 +38,9 @@ fn algorithm(transport: Transport) -> Algorithm {
 
 /// A host's addresses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HostAddress {
-    pub(crate) ip: Ipv4Addr,
-    pub(crate) mac: MacAddress,
+pub struct HostAddress {
+    pub ip: Ipv4Addr,
+    pub mac: MacAddress,
     /// Of the switch that it sends to.
     pub(crate) gateway: MacAddress,
 }

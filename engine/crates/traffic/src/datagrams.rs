@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn traffic(entry: &str) -> Datagrams {
-        let star = include_str!("../../../../../topologies/star4.yaml");
+        let star = include_str!("../../../../topologies/star4.yaml");
         let head = &star[..star.find("phases:").unwrap()];
         let text = format!("{head}phases:\n  - {{name: one, duration_ms: 100, flows: [{entry}]}}\n");
         Datagrams::new(&Scenario::parse(text.as_bytes()).unwrap(), 1, |_| true)
