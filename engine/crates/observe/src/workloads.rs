@@ -2,7 +2,7 @@
 //! Completion times of workloads in the report and its summary.
 
 use serde::{Deserialize, Serialize};
-use slotwise_fabric::FlowProgress;
+use slotwise_kinds::FlowProgress;
 use slotwise_units::Bytes;
 use slotwise_workload::{CompletionSummary, FlowStatistics, Statistics};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures the flows of workloads: how many are in progress, and how long each took.
 
-use slotwise_fabric::{FlowProgress, WorkloadUse, World, framing};
+use slotwise_kinds::{FlowProgress, WorkloadUse, World, framing};
 use slotwise_scenario::{Paths, Scenario};
 use slotwise_units::{Duration, Instant};
 use slotwise_workload::{Completions, Statistics, ideal};
