@@ -34,7 +34,7 @@ mod shape;
 
 pub(crate) use only::{Only, only, optional_if, required_if};
 pub(crate) use shape::{
-    Raw, Schema, Shape, above, constant, defined, either, flag, integer, integers, list, name, nested, number, object,
+    Schema, Shape, above, constant, defined, either, flag, integer, integers, list, name, nested, number, object,
     one_of, powers_of_two, raw, shaped, signed, string, text, word,
 };
 

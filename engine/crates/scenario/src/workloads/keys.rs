@@ -69,7 +69,7 @@ section! {
         capacity: Option<Rate> = "capacity_bps" optional, integer(CAPACITY_BPS);
         /// Pairs of hosts, with a probability each: `all`, `permutation`, or a pattern with keys; with `to`: `each` or `same`. Several in
         /// a list take turns. Default: `all`, with `to` `each`.
-        pairs: Vec<pairs::Pairs> = "pairs" read_optional(pairs::pairs(r, fields, "pairs")), pairs::schema();
+        pairs: Vec<pairs::Pairs> = "pairs" read_optional(pairs::pairs(r, fields, "pairs")), pairs::PairsShape;
         /// Time of each of several patterns in ns.
         turn: Option<Duration> = "turn_ns" optional, integer(PERIOD_NS);
         /// Closed loop: a number of flows in progress from each host.

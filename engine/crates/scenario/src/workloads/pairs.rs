@@ -9,9 +9,11 @@ use slotwise_workload::{Matrix, Pattern};
 use super::sizes::rows_of;
 use crate::doc::Doc;
 use crate::reader::{Fields, Reader};
-use crate::section::{Raw, Section as _, integer, nested, number, raw, section};
+use crate::section::{Schema, Section as _, integer, nested, number, object, raw, section, text, word};
 
 const HOSTS: RangeInclusive<u64> = 1..=10_000;
+/// Maximum number of patterns in turn.
+const MAX_PATTERNS: usize = 64;
 const WORDS: [(&str, Word); 4] = [
     ("all", Word::All),
     ("permutation", Word::Permutation),
@@ -52,7 +54,7 @@ section! {
         /// Any two hosts of different groups of so many hosts, such as racks.
         groups: Option<u32> = "groups" optional, integer(HOSTS);
         /// Weights of a file: a row per sender, with a number per receiver.
-        matrix: Option<Doc> = "matrix" read_optional(r.optional(fields, "matrix").cloned()), raw(r#"{"type": "array"}"#);
+        matrix: Option<Doc> = "matrix" read_optional(r.optional(fields, "matrix").cloned()), raw(r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#);
     }
 }
 
@@ -75,10 +77,26 @@ pub(super) struct Ends {
 }
 
 /// Schema of the pairs of a workload.
-pub(super) fn schema() -> Raw {
-    raw(
-        r#"{"oneOf": [{"enum": ["all", "permutation", "each", "same"]}, {"type": "object"}, {"type": "array", "minItems": 1, "maxItems": 64}]}"#,
-    )
+pub(super) struct PairsShape;
+
+impl Schema for PairsShape {
+    fn schema(&self) -> Doc {
+        let words = WORDS.map(|(name, _)| (name, ()));
+        let one = [word(words).schema(), nested::<PairKeys>().schema()];
+        let either = object([("oneOf", Doc::list(one.to_vec(), 0))]);
+        let several = object([
+            ("type", text("array")),
+            ("minItems", text_of(1)),
+            ("maxItems", text_of(MAX_PATTERNS)),
+            ("items", either),
+        ]);
+        let all = one.into_iter().chain([several]);
+        object([("oneOf", Doc::list(all.collect(), 0))])
+    }
+}
+
+fn text_of(number: usize) -> Doc {
+    Doc::scalar(number.to_string(), 0)
 }
 
 /// Reads the pairs under a key; empty without it.
@@ -88,6 +106,11 @@ pub(super) fn pairs(r: &mut Reader, fields: &Fields, key: &str) -> Vec<Pairs> {
     };
     let place = fields.pointer(key);
     let values: Vec<(&Doc, String)> = match value.as_list() {
+        Some(values) if !(1..=MAX_PATTERNS).contains(&values.len()) => {
+            let expected = format!("a list of 1 to {MAX_PATTERNS} elements");
+            r.report(place, format!("found {} elements", values.len()), expected);
+            return Vec::new();
+        }
         Some(values) => (0..)
             .zip(values)
             .map(|(index, value)| (value, format!("{place}/{index}")))

@@ -24,7 +24,7 @@ section! {
         /// Name of a shipped table.
         table: Option<String> = "table" optional, string();
         /// Lines of a table from a file, relative to this one: a size in bytes and a cumulative probability each.
-        lines: Option<Doc> = "lines" read_optional(r.optional(fields, "lines").cloned()), raw(r#"{"type": "array"}"#);
+        lines: Option<Doc> = "lines" read_optional(r.optional(fields, "lines").cloned()), raw(r#"{"type": "array", "items": {"type": "string"}}"#);
         /// Sizes between two lines: those of the table only (`steps`), or uniform (`linear`). Default: as the table specifies.
         interpolate: Option<Interpolation> = "interpolate" optional, word(INTERPOLATIONS);
         /// Smaller flows of the table are left out, in bytes. Default: 0.
