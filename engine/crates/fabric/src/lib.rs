@@ -48,4 +48,4 @@ pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use traffic::{
     DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, OrderUse, RoutedFlow, SessionUse, StreamResult,
 };
-pub use world::World;
+pub use world::{Ran, World};
