@@ -16,7 +16,7 @@ use slotwise_control::choices::Choices;
 use slotwise_control::home::Home;
 use slotwise_control::processes::Earlier;
 use slotwise_control::rest::Rest;
-use slotwise_fabric::{FaultRecord, FrameRecord, World};
+use slotwise_kinds::{FaultRecord, FrameRecord, World};
 use slotwise_observe::Recording;
 use slotwise_observe::changes::ControllerChange;
 use slotwise_observe::events::Events;

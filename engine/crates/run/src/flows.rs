@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Number;
-use slotwise_fabric::{FlowResult, World};
+use slotwise_kinds::{FlowResult, World};
 use slotwise_observe::flow::{DelayReport, FlowKind, FlowReport, Player, StreamReport};
 use slotwise_observe::recorders::routed::{FlowTotals, RoutedRecorder};
 use slotwise_observe::unfinished::flow_bytes;

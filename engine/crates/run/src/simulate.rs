@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 
 use slotwise_control::controller;
 use slotwise_control::home::Home;
-use slotwise_fabric::{HostMode, WorldOptions};
+use slotwise_kinds::{HostMode, WorldOptions};
 use slotwise_observe::live::LiveView;
 use slotwise_observe::outputs;
 use slotwise_scenario::Scenario;

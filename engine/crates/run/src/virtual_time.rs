@@ -14,7 +14,7 @@ use slotwise_control::controller::Addresses;
 use slotwise_control::home::Home;
 use slotwise_control::lockstep::{RunPlan, Session, wrong_bytes};
 use slotwise_control::rest::Rest;
-use slotwise_fabric::{FaultRecord, FrameRecord, World};
+use slotwise_kinds::{FaultRecord, FrameRecord, World};
 use slotwise_observe::changes::ControllerChange;
 use slotwise_observe::live::Snapshot;
 use slotwise_observe::news::Newsroom;

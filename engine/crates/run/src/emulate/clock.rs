@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use slotwise_control::rest::Rest;
-use slotwise_fabric::{FaultRecord, FrameRecord};
+use slotwise_kinds::{FaultRecord, FrameRecord};
 use slotwise_observe::changes::ControllerChange;
 use slotwise_observe::live::Snapshot;
 use slotwise_observe::news::Newsroom;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slotwise_control::child::not_ended;
 use slotwise_control::lockstep::wrong_bytes;
-use slotwise_fabric::FrameRecord;
+use slotwise_kinds::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_units as units;
