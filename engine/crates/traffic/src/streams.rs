@@ -25,7 +25,7 @@ use super::web::Clients;
 use slotwise_cards::packet::Packet;
 pub use spec::HostAddress;
 pub(crate) use spec::{FlowSpec, Sends, algorithm};
-pub(crate) use totals::{FlowState, Totals};
+pub(crate) use totals::Totals;
 
 enum State {
     Waiting,
