@@ -324,7 +324,7 @@ fn latency(phases: &[PhaseReport]) -> String {
         {
             packets += received;
             sum_ns += received * mean;
-            max_ns = max_ns.max(*max as f64);
+            max_ns = max_ns.max(max.ns() as f64);
         }
     }
     let ms = |ns: f64| ns / 1e6;
@@ -337,7 +337,9 @@ fn latency(phases: &[PhaseReport]) -> String {
     }
     let streams = flows().filter_map(|flow| flow.stream.as_ref().and_then(Option::as_ref));
     let round_trips = streams.filter_map(|stream| stream.srtt_ns.flatten());
-    let round_trips = round_trips.filter(|ns| *ns > 0).map(|ns| ns as f64);
+    let round_trips = round_trips
+        .filter(|time| *time > Duration::ZERO)
+        .map(|time| time.ns() as f64);
     let mut round_trips: Vec<f64> = round_trips.collect();
     round_trips.sort_by(f64::total_cmp);
     match round_trips[..] {
@@ -418,12 +420,12 @@ fn listed(label: &str, texts: &[String]) -> String {
 }
 
 fn bytes_of(flows: &[&FlowReport]) -> Bytes {
-    Bytes::new(flows.iter().map(|flow| flow.bytes).sum())
+    flows.iter().map(|flow| flow.bytes).sum()
 }
 
 /// Returns the number of flows that received nothing, if any; their sources may have sent nothing.
 fn silence(flows: &[&FlowReport]) -> String {
-    match flows.iter().filter(|flow| flow.bytes == 0).count() {
+    match flows.iter().filter(|flow| flow.bytes.is_zero()).count() {
         0 => String::new(),
         count => format!(", {count} received no data"),
     }
@@ -487,7 +489,7 @@ mod tests {
     #[test]
     fn flows_without_data_are_counted() {
         let flow = |bytes| FlowReport {
-            bytes,
+            bytes: Bytes::new(bytes),
             ..FlowReport::default()
         };
         assert_eq!(silence(&[&flow(1)]), "");
@@ -510,7 +512,7 @@ mod tests {
             Some(Some(StreamReport {
                 retransmissions: 0,
                 timeouts: None,
-                srtt_ns: Some(srtt_ns),
+                srtt_ns: Some(Some(Duration::from_ns(srtt_ns))),
                 window_bytes: None,
             }))
         };
@@ -520,13 +522,13 @@ mod tests {
                 min: None,
                 mean: mean.into(),
                 p99: None,
-                max,
+                max: Duration::from_ns(max),
             })),
             ..FlowReport::default()
         };
         let slow = delayed(1, 4_000_000, 5_000_000);
         let fast = FlowReport {
-            stream: stream(Some(9_000_000)),
+            stream: stream(9_000_000),
             ..delayed(3, 2_000_000, 3_000_000)
         };
         assert_eq!(
@@ -535,7 +537,7 @@ mod tests {
         );
         let tcp = |ns: u64| FlowReport {
             delay_ns: Some(None),
-            stream: stream(Some(ns)),
+            stream: stream(ns),
             ..FlowReport::default()
         };
         assert_eq!(
