@@ -216,7 +216,11 @@ class Scenario:
             if hosts is not None:
                 listed = [hosts] if isinstance(hosts, str) else list(hosts)
                 entry[key] = [host if ".." in host else self._party(host) for host in listed]
-        if self._has_star() and not any(section in self.scenario for section in GROUPED) and not self.scenario.get("phases"):
+        if (
+            self._has_star()
+            and not any(section in self.scenario for section in GROUPED)
+            and not self.scenario.get("phases")
+        ):
             self.phase("main")
         return self._append("workloads", entry | options)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import jsonschema
 import pyarrow.parquet
 import pytest
-from test_runs import ROOT, SLOTWISE, slotwise
 
 from slotwise import Network, Star
 from slotwise.results import completions
+from test_runs import ROOT, SLOTWISE, slotwise
 
 FAST = "tcp: {min_rto: 1 ms, initial_window: 10}"
 NETWORKS = {
@@ -77,7 +77,9 @@ def test_flows_arrive_in_networks_of_each_type(tmp_path, kind):
     assert found["web"]["flows"]["fct_ns"]["count"] > 5
     assert found["burst"]["coflow_ns"]["count"] == 1
     assert found["ring"]["coflow_ns"]["count"] == 1
-    assert sum(bucket["fct_ns"]["count"] for bucket in found["web"]["buckets"]) == found["web"]["flows"]["fct_ns"]["count"]
+    assert (
+        sum(bucket["fct_ns"]["count"] for bucket in found["web"]["buckets"]) == found["web"]["flows"]["fct_ns"]["count"]
+    )
 
     flows = pyarrow.parquet.read_table(columns / "completions.parquet").to_pandas()
     assert len(flows) == sum(workload["flows"]["fct_ns"]["count"] for workload in found.values())
@@ -157,10 +159,14 @@ def test_python_draws_the_two_pictures(tmp_path):
     assert list(dict.fromkeys(table["label"])) == ["cubic", "dctcp"]
     assert (table["slowdown"].dropna() >= 1 - 1e-9).all()
     flows = runs["cubic"][0].completions("web")
-    assert len(flows) == runs["cubic"][0].data["workloads"][0]["flows"]["fct_ns"]["count"] + flows["fct_ms"].isna().sum()
+    assert (
+        len(flows) == runs["cubic"][0].data["workloads"][0]["flows"]["fct_ns"]["count"] + flows["fct_ms"].isna().sum()
+    )
 
 
 def test_a_star_of_python_needs_no_phases():
-    star = Star(edges=3, hosts_per_edge=1).workload(sizes="10 KB", load=0.1, senders=["edge0", "edge1"], receivers="edge2")
+    star = Star(edges=3, hosts_per_edge=1).workload(
+        sizes="10 KB", load=0.1, senders=["edge0", "edge1"], receivers="edge2"
+    )
     star.check()
     assert star.scenario["phases"][0]["flows"] == []

@@ -24,7 +24,24 @@ BOUNDS_KB = (1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 """Bounds between ranges of sizes, as in the report."""
 CONFIDENCE = 0.95
 # Two-sided quantiles of Student's t distribution at 0.95, by degrees of freedom; the last one beyond.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 1.96)
+STUDENT = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+    1.96,
+)
 MAX_POINTS = 2_000
 DOTS_PER_INCH = 110
 COLOURS = ("#1f5fa8", "#d9822b", "#2a8f4a", "#a83248", "#6a4fa3", "#333333")
@@ -78,7 +95,11 @@ def by_size(runs: Runs, workload: str | None = None, quantile: float = 0.99) -> 
         )
     order = {label: number for number, label in enumerate(_labelled(runs))}
     table = pandas.DataFrame(rows)
-    return table.sort_values(["label", "from_bytes"], key=lambda column: column.map(order) if column.name == "label" else column, ignore_index=True)
+    return table.sort_values(
+        ["label", "from_bytes"],
+        key=lambda column: column.map(order) if column.name == "label" else column,
+        ignore_index=True,
+    )
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
@@ -184,7 +205,9 @@ def _ticks(axes: Axes) -> None:
     """Plain numbers on a logarithmic axis."""
     ticker = _import("matplotlib.ticker")
     axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axes.yaxis.set_minor_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else ""))
+    axes.yaxis.set_minor_formatter(
+        ticker.FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    )
 
 
 def _save(axes: Axes, file: str | Path) -> None:
