@@ -39,6 +39,7 @@ mod section;
 mod sources;
 mod spelling;
 mod stars;
+mod tables;
 mod timing;
 
 pub use address::{
@@ -68,6 +69,7 @@ pub use routed::{
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use schema::schema;
 pub use stars::request_blocks;
+pub use tables::{Match, Notation, Number, TableEntry};
 pub use timing::{TooShort, WIRE_OVERHEAD};
 
 /// Largest file that is read as a scenario.

@@ -19,6 +19,7 @@ use crate::ring::Ring;
 use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 use crate::section::{Section, defined, flag, integer, list, nested, number, section, word};
+use crate::tables::TableEntry;
 
 /// A report has 32 bits for the backlog.
 const LIMIT_BYTES: RangeInclusive<u64> = 1..=u32::MAX as u64;
@@ -67,6 +68,8 @@ pub struct Scenario {
     pub link_changes: Vec<LinkChange>,
     /// Faults on purpose. Virtual time only.
     pub faults: Vec<Faults>,
+    /// Entries of tables that no application of the controller writes.
+    pub tables: Vec<TableEntry>,
 }
 
 section! {

@@ -21,6 +21,7 @@ use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Routed};
 use crate::scheduler::SchedulerChange;
 use crate::section::Section;
+use crate::tables::tables;
 use crate::{check, defaults, ops, own_scheduler, repeat};
 
 /// Bytes of a file.
@@ -219,6 +220,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         link_changes: Vec::new(),
         faults: Vec::new(),
         schedulers,
+        tables: Vec::new(),
     };
     if parts.star {
         let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
@@ -236,6 +238,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     }
     // What there is says what may fail.
     scenario.faults = faults(r, &fields, &scenario);
+    scenario.tables = tables(r, &fields, &scenario);
     scenario
 }
 
