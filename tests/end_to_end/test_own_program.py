@@ -8,14 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from test_runs import ROOT, load_report, slotwise
 
 ROUTERS = ROOT / "topologies" / "routers4.yaml"
 OUT = Path("p4src", "p4c-out")
 # What p4c makes of this, applied to packets that have a route:
-#     action detour(port_t port, mac_t mac) { hdr.ethernet.dst = mac; standard_metadata.egress_spec = port; meta.output = (index_t)port; }
+#     action detour(port_t port, mac_t mac) { hdr.ethernet.dst = mac; hdr.ethernet.src = meta.mac; standard_metadata.egress_spec = port; meta.output = (index_t)port; }
 #     table detours { key = { hdr.ipv4.dst: lpm @name("dst"); } actions = { detour; @defaultonly NoAction; } counters = detours_counter; size = 2; }
 P4INFO = """
 tables {
@@ -47,12 +46,9 @@ def with_detours(program: dict) -> dict:
     (routes,) = (table for table in ingress["tables"] if table["name"] == "RouterIngress.ipv4_route")
     (to_port,) = (action for action in changed["actions"] if action["name"] == "RouterIngress.to_port")
     (nothing,) = (action["id"] for action in changed["actions"] if action["name"] == "NoAction" and not action["runtime_data"])
-    sent = [
-        primitive
-        for primitive in to_port["primitives"]
-        if primitive["op"] == "assign" and "runtime_data" in json.dumps(primitive["parameters"][1])
-    ]
-    assert len(sent) == 3, "to_port sends to a port, for an address, and marks the output"
+    sent = to_port["primitives"][-4:]
+    targets = [primitive["parameters"][0]["value"] for primitive in sent]
+    assert targets[:3] == [["ethernet", "dst"], ["ethernet", "src"], ["standard_metadata", "egress_spec"]], targets
     detour = max(action["id"] for action in changed["actions"]) + 1
     changed["actions"].append({**to_port, "name": "RouterIngress.detour", "id": detour, "primitives": sent})
     behind = routes["next_tables"]["__HIT__"]
@@ -108,11 +104,11 @@ def scenario(path: Path, **keys) -> Path:
     text = {
         "base": os.path.relpath(ROUTERS, path.parent),
         "duration": "1 s",
-        "flows": [{"name": "probe", "from": "client", "to": "server", "udp": {"rate": "1 Mbit/s"}}],
+        "flows": [{"name": "probe", "from": "client", "to": "server", "udp": {"rate": "1 Mbit/s", "process": "constant"}}],
         "changes": None,
         **keys,
     }
-    path.write_text(yaml.safe_dump(text, sort_keys=False))
+    path.write_text(json.dumps(text, indent=1))
     return path
 
 
@@ -139,7 +135,7 @@ def test_an_entry_of_ones_own_table_changes_the_path_of_packets(home, tmp_path):
 def test_entries_come_back_after_a_restart_of_the_switch(home, tmp_path):
     faults = [{"kind": "router-restart", "every": "400 ms", "for": "20 ms"}]
     report = simulated(scenario(tmp_path / "restarts.yaml", duration="3 s", tables=[BY_SOUTH], faults=faults))
-    ended_ms = [row["end_ns"] / 1e6 for row in report["faults"]["rows"] if row["routers"] == ["west"]]
+    ended_ms = [row["end_ns"] / 1e6 for row in report["faults"]["rows"] if row["routers"] == ["router0"]]
     assert ended_ms, "west restarted"
     times = report["series"]["time_ms"]
     (used,) = (link["utilization"] for link in report["series"]["links"] if link["name"] == "west-south")
@@ -168,7 +164,6 @@ def test_what_does_not_fit_the_program_is_refused_with_its_line_before_a_run(hom
         "/tables/1/table: table 'ipv4_route' is written by application 'routes'; expected xcp_params or detours",
         "/tables/2/action: unknown action 'to_port' for entries of table 'detours'; expected detour",
         "/tables/3/match/destination: unknown field 'destination' of table 'detours'; expected dst",
-        "/tables/3/match: every packet matches; expected at least one field with a value, or no 'match' for the default action",
         "/tables/4/match/dst: found 10.1.0.3/8, with bits that are not compared; expected 10.0.0.0/8",
         "/tables/5/match/dst: wrong form for a field with lpm match; expected a value of 32 bits, or 'VALUE/BITS'",
         "/tables/6/match/dst: found 4294967296, which is too large; expected an integer of at most 32 bits",
@@ -200,7 +195,7 @@ links:
 hosts:
 - {name: [client, server], at: [west, east]}
 duration: 2 s
-flows: [{from: client, to: server, tcp: {transport: xcp}}]
+flows: [{from: client, to: server, transport: xcp}]
 """
 
 
@@ -211,7 +206,7 @@ def test_the_default_action_of_a_table_of_ours_that_no_application_writes(tmp_pa
     goodput = []
     for name, tables in (("fast", []), ("slow", [entry])):
         path = tmp_path / f"{name}.yaml"
-        path.write_text(XCP + yaml.safe_dump({"tables": tables}))
+        path.write_text(XCP + f"tables: {json.dumps(tables)}\n")
         (phase,) = simulated(path)["phases"]
         goodput.append(phase["flows"][0]["goodput_bps"])
-    assert goodput[0] > 5e6 and goodput[1] < goodput[0] / 5, goodput
+    assert goodput[0] > 5e6 and goodput[1] < goodput[0] / 2, goodput

@@ -282,9 +282,9 @@ impl Check {
             return self.report(format!("{place}/table"), reason, program.expected());
         }
         entry.table.clone_from(&table.names.short);
-        let before = self.problems.len();
+        let (before, is_default) = (self.problems.len(), entry.key.is_empty());
         self.key(&place, entry, table);
-        self.action(&place, entry, table);
+        self.action(&place, entry, is_default, table);
         if self.problems.len() == before {
             self.room(&place, index, entry, table);
         }
@@ -307,6 +307,7 @@ impl Check {
             return;
         }
         let names: Vec<&str> = table.fields.iter().map(|field| &*field.name).collect();
+        let before = self.problems.len();
         let mut key = Vec::new();
         for (name, value) in std::mem::take(&mut entry.key) {
             let at = format!("{place}/match/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -322,10 +323,12 @@ impl Check {
         }
         let is_missing =
             |field: &&Field| field.kind == MatchType::Exact && key.iter().all(|(name, _)| *name != field.name);
-        if let Some(field) = table.fields.iter().find(is_missing) {
+        // A value that was rejected is not missing.
+        let is_read = self.problems.len() == before;
+        if let Some(field) = table.fields.iter().find(is_missing).filter(|_| is_read) {
             let reason = format!("missing exact field '{}' of table '{}'", field.name, entry.table);
             self.report(format!("{place}/match"), reason, format!("'{}: VALUE'", field.name));
-        } else if key.is_empty() {
+        } else if is_read && key.is_empty() {
             let expected = "at least one field with a value, or no 'match' for the default action";
             self.report(format!("{place}/match"), "every packet matches", expected);
         }
@@ -344,8 +347,8 @@ impl Check {
     }
 
     /// Action and its parameters.
-    fn action(&mut self, place: &str, entry: &mut TableEntry, table: &Table) {
-        let out_of_scope = match entry.key.is_empty() {
+    fn action(&mut self, place: &str, entry: &mut TableEntry, is_default: bool, table: &Table) {
+        let out_of_scope = match is_default {
             true => Scope::TableOnly,
             false => Scope::DefaultOnly,
         };
