@@ -26,9 +26,9 @@ def test_dependents_are_found_through_others(check):
 
 def test_crates_are_those_of_the_workspace(check):
     directories, dependencies = check.crates()
-    assert directories["slotwise-fabric"] == "engine/crates/fabric"
-    assert {"slotwise", "slotwise-reproduce"} <= check.dependents({"slotwise-fabric"}, dependencies)
-    assert "slotwise-fabric" not in check.dependents({"slotwise-gtp"}, dependencies)
+    assert directories["slotwise-kinds"] == "engine/crates/kinds"
+    assert {"slotwise", "slotwise-reproduce"} <= check.dependents({"slotwise-kinds"}, dependencies)
+    assert "slotwise-kinds" not in check.dependents({"slotwise-gtp"}, dependencies)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_crates_are_those_of_the_workspace(check):
     [
         ("docs/ring.md", set()),
         ("python/slotwise/results/plot.py", {"format", "python"}),
-        ("engine/crates/fabric/src/lib.rs", {"rust format", "crates", "clippy", "digests"}),
+        ("engine/crates/kinds/src/lib.rs", {"rust format", "crates", "clippy", "digests"}),
         (
             "controller/systems/src/main/java/org/slotwise/systems/ring/app/Fill.java",
             {"java lint", "modules", "digests"},

@@ -4,6 +4,7 @@
 use slotwise_units::Bytes;
 use slotwise_wire::{Ethernet, IP_PROTOCOL_TCP, Ipv4, Label, Optical, TrainPart};
 
+use crate::Invariant;
 use crate::packet::Packet;
 
 /// Place of the part in `optical_t`.
@@ -88,6 +89,11 @@ pub fn ip_packet(frame: &[u8], has_label: bool) -> Option<&[u8]> {
 pub fn payload_bytes(frame: &[u8]) -> Bytes {
     const HEADERS: usize = Ethernet::SIZE + Optical::SIZE;
     Bytes::of(frame.len().saturating_sub(HEADERS))
+}
+
+impl Invariant {
+    /// No frame of a train without its label before it, and none of another train among them.
+    pub const SPLIT: Invariant = Invariant::new("split", "broken bursts");
 }
 
 #[cfg(test)]

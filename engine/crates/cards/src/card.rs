@@ -16,7 +16,7 @@ use slotwise_wire::{Label, Optical, Ring, RingData};
 use crate::demand::NewDemand;
 use crate::message::ToCard;
 use crate::packet::{Flying, Frame, FramePool, Origin, Packet};
-use crate::{DropCause, Port, assembly, edge_card, gates, station};
+use crate::{DropCause, Invariant, Port, assembly, edge_card, gates, station};
 
 /// Number of one direction of a link, given by the network.
 pub type Lane = u32;
@@ -83,31 +83,6 @@ pub enum Expiry {
     First,
     /// After packets: the card may be able to send.
     Last,
-}
-
-/// Broken rule that a card checks itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
-    /// Two packets at once in one output of a core, or in one input.
-    Collision,
-    /// A packet in a guard, or across the end of a slot, at a core.
-    Guard,
-    /// A packet without a grant.
-    Ungranted,
-    /// A burst of a star that does not leave whole, in order, in one slot.
-    Split,
-    /// More added to a ring than P4 allowed.
-    AddRate,
-    /// More transit in an insertion buffer than fits.
-    TransitOverflow,
-    /// A label changed in more than a switch may change.
-    Label,
-    /// A burst that finds more before it than the optical RAM holds.
-    Ram,
-    /// More bursts before an output of an edge, or of a class before it, than may wait.
-    IngressLimit,
-    /// Two bursts at once on a wavelength.
-    WavelengthCollision,
 }
 
 /// Event that checks of the whole network are fed with.
@@ -332,7 +307,7 @@ pub enum Action {
         /// The port.
         port: Port,
         /// The rule.
-        broken: Broken,
+        broken: Invariant,
         /// Optical header of the packet, if it has one.
         packet: Option<Optical>,
     },

@@ -19,6 +19,7 @@ pub mod fifo;
 pub mod gate_card;
 pub mod gates;
 mod interval;
+mod invariant;
 pub mod linecard;
 pub mod links;
 pub mod macroflows;
@@ -39,6 +40,7 @@ pub mod transit_first;
 pub mod wavelength;
 
 pub use cause::DropCause;
+pub use invariant::Invariant;
 
 /// Port of a switch.
 pub type Port = u16;

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Value, json};
-use slotwise_fabric::{World, kinds};
+use slotwise_kinds::{self as kinds, World};
 use slotwise_observe::changes::{By, Changed, ControllerChange};
 use slotwise_p4::Port;
 use slotwise_scenario::{Changed as Change, Scenario, SchedulerChoice};

@@ -21,7 +21,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_netio::{CpuPlan, be_realtime};
 use slotwise_scenario::{OwnScheduler, Scenario, SchedulerChoice, SchedulerSource, SettingValue};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The devices of a fabric as the P4Runtime server sees them.
 
-use slotwise_fabric::{World, kinds};
+use slotwise_kinds::{self as kinds, World};
 use slotwise_p4::Pipeline;
 use slotwise_p4runtime::{DeviceAccess, DeviceCommand, DeviceConfig, Work};
 use slotwise_scenario::Device;

@@ -10,8 +10,8 @@ use std::thread;
 use std::time;
 
 use serde_json::Value;
-use slotwise_fabric::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
-use slotwise_fabric::{ControlEvent, ControlMessage, World};
+use slotwise_kinds::lockstep::{self, Controller, Exchange, Lockstep, Message, PacketOut, Served};
+use slotwise_kinds::{ControlEvent, ControlMessage, World};
 use slotwise_observe::recorders::star::Recorder;
 use slotwise_p4::Port;
 use slotwise_p4runtime::{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run is of: the network of a scenario, and what a run needs of it.
 
-use slotwise_fabric::{HostMode, World, WorldOptions};
+use slotwise_kinds::{HostMode, World, WorldOptions};
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_scenario::{Device, LinkChange, Scenario, ScenarioError, TooShort};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::{ControlEvent, ControlMessage};
+use slotwise_kinds::{ControlEvent, ControlMessage};
 use slotwise_p4::Port;
 use slotwise_scenario::Device;
 

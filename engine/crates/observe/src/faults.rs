@@ -4,7 +4,7 @@
 use crate::recorders::AfterFault;
 use crate::stats::quantile;
 use serde::{Deserialize, Serialize};
-use slotwise_fabric::{FaultRecord, World};
+use slotwise_kinds::{FaultRecord, World};
 use slotwise_scenario::Faults;
 use slotwise_units::{Duration, Instant, SignedDuration};
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use slotwise_fabric::FaultRecord;
+use slotwise_kinds::FaultRecord;
 use slotwise_units::{Duration, Instant};
 
 use crate::changes::ControllerChange;

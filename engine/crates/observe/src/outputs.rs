@@ -16,7 +16,7 @@ use nix::unistd::linkat;
 use tempfile::NamedTempFile;
 
 use serde::Serialize;
-use slotwise_fabric::{CaptureFailure, OpenCapture};
+use slotwise_kinds::{CaptureFailure, OpenCapture};
 
 use slotwise_cli::RunError;
 
@@ -326,7 +326,7 @@ mod tests {
 
     use nix::fcntl::{FcntlArg, SealFlag, fcntl};
     use nix::sys::memfd::{MFdFlags, memfd_create};
-    use slotwise_fabric::CapturePoint;
+    use slotwise_kinds::CapturePoint;
     use slotwise_scenario::Device;
 
     use super::*;

@@ -2,7 +2,7 @@
 //! What each of several overlaid stars did in a run.
 
 use serde::{Deserialize, Serialize};
-use slotwise_fabric::{FrameRecord, VoqRecord, World, kinds};
+use slotwise_kinds::{self as kinds, FrameRecord, VoqRecord, World};
 use slotwise_scenario::Scenario;
 use slotwise_units::Bytes;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Feeds the live view from the frames of a run.
 
-use slotwise_fabric::FrameRecord;
+use slotwise_kinds::FrameRecord;
 use slotwise_scenario::Scenario;
 use slotwise_units::{Bytes, Duration};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The columns of a star whose switches have no program yet: names and rows are there, and what hosts send is seen.
 
-use slotwise_fabric::{HostMode, World, WorldOptions};
+use slotwise_kinds::{HostMode, World, WorldOptions};
 use slotwise_observe::TableName;
 use slotwise_observe::record::names;
 use slotwise_observe::recorders::star::Recorder;

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_scenario::{Device, DeviceKind};
 
 /// Longest file that is read.

@@ -17,7 +17,7 @@ use slotwise_control::devices::routes_of;
 use slotwise_control::home::Home;
 use slotwise_control::network::Network;
 use slotwise_control::run_directory::MARK;
-use slotwise_fabric::{P4Drop, World};
+use slotwise_kinds::{P4Drop, World};
 use slotwise_netio::{CpuPlan, Waker, be_realtime};
 use slotwise_p4runtime::parse_p4info;
 use slotwise_scenario::Device;

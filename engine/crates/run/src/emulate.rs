@@ -30,7 +30,7 @@ use slotwise_control::network::Network;
 use slotwise_control::port_news::{PortBoard, PortNews};
 use slotwise_control::processes::{Earlier, Poll};
 use slotwise_control::run_directory::{MARK, RunDirectory};
-use slotwise_fabric::FrameRecord;
+use slotwise_kinds::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::events::Events;
 use slotwise_observe::news::Newsroom;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written down while a network runs in virtual time: of its star, of its routers, or of both.
 
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_observe::Recording;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::recorders::star;

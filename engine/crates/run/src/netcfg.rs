@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use serde_json::{Map, Value, json};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 
 use crate::bmv2::PORTS_A_SWITCH;
 use crate::emulate::Target;

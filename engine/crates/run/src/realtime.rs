@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slotwise_control::devices::has_routes;
 use slotwise_control::network::Fibre;
-use slotwise_fabric::{FrameRecord, World};
+use slotwise_kinds::{FrameRecord, World};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_observe::lateness::{Cause, Lateness, SlotLateness};
 use slotwise_observe::recorders::routed::RoutedRecorder;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use serde::Serialize;
 use slotwise_control::network::Network;
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_scenario::{
     Device, HostId, MacAddress, Party, Process, Scenario, Source, TrafficKind, Transport, group_host_ip, group_host_mac,
 };

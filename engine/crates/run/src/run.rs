@@ -6,7 +6,7 @@ mod arguments;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use slotwise_fabric::{FrameRecord, World, kinds};
+use slotwise_kinds::{self as kinds, FrameRecord, World};
 use slotwise_observe::Recording;
 use slotwise_observe::compared::{About, Demand, network_text};
 use slotwise_observe::facts::{HotPairQuery, hot_pair};

@@ -16,7 +16,7 @@ use slotwise_control::controller;
 use slotwise_control::home::Home;
 use slotwise_control::lockstep::{self, Session};
 use slotwise_control::processes::Earlier;
-use slotwise_fabric::{FlowResult, FrameRecord, HostMode, World, WorldOptions};
+use slotwise_kinds::{FlowResult, FrameRecord, HostMode, World, WorldOptions};
 use slotwise_observe::events::Events;
 use slotwise_observe::live::{LiveView, Snapshot};
 use slotwise_observe::news::Newsroom;

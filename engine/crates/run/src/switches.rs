@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use slotwise_bmv2::Packets;
-use slotwise_fabric::{ControlEvent, ControlMessage, World};
+use slotwise_kinds::{ControlEvent, ControlMessage, World};
 use slotwise_netio::WallClock;
 use slotwise_observe::report::SwitchAnswers;
 use slotwise_p4::Port;

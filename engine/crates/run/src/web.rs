@@ -12,7 +12,7 @@ use serde_json::json;
 use slotwise_control::controller::fresh_token;
 use slotwise_control::network::{Fibre, Network};
 use slotwise_control::rest::Rest;
-use slotwise_fabric::FrameRecord;
+use slotwise_kinds::FrameRecord;
 use slotwise_observe::live::Snapshot;
 use slotwise_observe::progress::Progress;
 use slotwise_observe::report::Report;

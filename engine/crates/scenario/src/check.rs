@@ -150,11 +150,11 @@ fn carries_packets(scenario: &Scenario, core: u16, rate: Rate, place: String, r:
     let capacity = rate.bytes_in(scenario.frame.open());
     let needed = [
         (scenario.wire_mtu(), "a full-size packet"),
-        (scenario.signaling_length(core), "the messages in a signaling slot"),
+        (scenario.signaling_length(core), "all messages in a signaling slot"),
     ];
     for (bytes, what) in needed {
         if capacity < bytes {
-            let reason = format!("at {rate} an open slot carries {capacity}; {what} need {}", bytes.get());
+            let reason = format!("at {rate} an open slot carries {capacity}, less than the {bytes} of {what}");
             let least = Rate::of_rounded_up(bytes, scenario.frame.open());
             r.report(place.clone(), reason, format!("at least {least}, or longer slots"));
         }

@@ -65,16 +65,22 @@ impl NetworkType {
         keys.map(|key| key.key).collect()
     }
 
+    /// Applications of the controller that have its switches ([`DeviceKind::app`](crate::DeviceKind)).
+    fn apps(self) -> &'static [&'static str] {
+        match self {
+            Star => &["star"],
+            Routers => &["routes"],
+            Mixed => &["star", "routes"],
+            Ring => &["ring"],
+            Ops => &["ops"],
+        }
+    }
+
     /// Returns true if a network of this type can have a fault.
     fn may_have(self, fault: FaultKind) -> bool {
         match fault {
             FaultKind::ClockStep { .. } => STARS.contains(&self),
-            FaultKind::Restart(kind) => match kind.app {
-                "star" => STARS.contains(&self),
-                "routes" => ROUTED.contains(&self),
-                "ring" => self == Ring,
-                _ => self == Ops,
-            },
+            FaultKind::Restart(kind) => self.apps().contains(&kind.app),
             _ => true,
         }
     }

@@ -13,7 +13,7 @@ use slotwise_control::controller::{Addresses, program_names};
 use slotwise_control::home::Home;
 use slotwise_control::lockstep::{RunPlan, Session, wrong_bytes};
 use slotwise_control::schedulers::unscheduled;
-use slotwise_fabric::{HostMode, World, WorldOptions, kinds};
+use slotwise_kinds::{self as kinds, HostMode, World, WorldOptions};
 use slotwise_observe::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;

@@ -10,14 +10,14 @@ use crate::assembly::{Assembly, Joining};
 use crate::burst::{Burst, payload_bytes};
 use crate::burst_memory::Answer;
 use crate::burst_queue::Labelled;
-use crate::card::{Action, Actions, Broken, Expiry, Program, Record, Then as CardThen};
+use crate::card::{Action, Actions, Expiry, Program, Record, Then as CardThen};
 use crate::macroflows::{Held, Macroflows};
 use crate::message::burst as message;
 use crate::message::{ToCard, interval_tick};
 use crate::packet::Packet;
 use crate::timer::Timer;
 use crate::wavelength::{counted, lose};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 
 /// Bursts lost before a dark output, each after P4's report of the one before.
 #[derive(Debug)]
@@ -171,7 +171,7 @@ impl EdgeCard {
             }) = self.outputs.get_mut(port)
             && queue.is_over(bursts, by_class.then_some(class))
         {
-            let broken = Broken::IngressLimit;
+            let broken = Invariant::INGRESS;
             out.push(Action::Broken {
                 port,
                 broken,

@@ -13,6 +13,13 @@
 mod arrivals;
 mod bursts;
 mod output;
+impl Invariant {
+    /// No two frames at once on a lane: one wavelength of a fibre, one way.
+    pub const LANE: Invariant = Invariant::new("lane", "wavelength collisions");
+    /// Never more trains waiting before an output of an edge, or of a class before it, than may.
+    pub const INGRESS: Invariant = Invariant::new("ingress", "ingress limit violations");
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +41,7 @@ use crate::ports::Ports;
 use crate::ticks::{IntervalQueue, Ticks};
 use crate::timer::Timer;
 use crate::wavelength::{Wavelength, counted, lose};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 use arrivals::Arrivals;
 use bursts::Bursts;
 pub use bursts::{IngressLimit, Losing};

@@ -5,13 +5,13 @@ use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::burst::Burst;
 use crate::burst_queue::{BurstQueue, Labelled};
-use crate::card::{Action, Actions, Broken, Record};
+use crate::card::{Action, Actions, Record};
 use crate::drawn_delay::DrawnDelay;
 use crate::fifo::Fifo;
 use crate::message::burst::{self as message, InLight};
 use crate::ticks::Ticks;
 use crate::wavelength::{Wavelength, counted};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 
 /// Queue before a wavelength.
 pub(super) enum Before {
@@ -97,7 +97,7 @@ impl Output {
         let whole = self.direct.as_mut().map(|direct| {
             // Bursts may overlap at the far end, where delays differ, but not here.
             if direct.meets(now, end) {
-                let broken = Broken::WavelengthCollision;
+                let broken = Invariant::LANE;
                 out.push(Action::Broken {
                     port,
                     broken,

@@ -10,10 +10,10 @@ use slotwise_wire::{
 
 use super::output::Output;
 use super::*;
+use crate::Invariant;
 use crate::admission::Admission;
 use crate::aggregation::{Aggregation, BurstTimer, Intervals};
 use crate::burst::Burst;
-use crate::card::Broken;
 use crate::drawn_delay::{DelayProcess, DrawnDelay};
 use crate::message::{HEADER, header};
 use crate::optical_ram::ByteTime;
@@ -367,7 +367,7 @@ fn one_burst_leaves_and_the_others_wait() {
             Action::Seen(_),
             Action::Broken {
                 port: PORT,
-                broken: Broken::IngressLimit,
+                broken: Invariant::INGRESS,
                 ..
             }
         ]
@@ -468,7 +468,7 @@ fn two_bursts_at_once_on_a_fibre_are_seen() {
         output.light(us(at), PORT, burst, (Bytes::ZERO, 4), &mut out);
         assert_eq!(out.list.len(), expected, "{:?}", out.list);
         if expected == 3 {
-            let broken = Broken::WavelengthCollision;
+            let broken = Invariant::LANE;
             assert!(matches!(out.list[0], Action::Broken { port: PORT, broken: found, .. } if found == broken));
         }
     }

@@ -8,10 +8,10 @@ use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{Optical, PORT_CORE_CONTROL, PORT_LINECARD, PORT_OPTICAL_BASE, SlotTick};
 
 use super::{ControlLink, Slots};
-use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
+use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Record, Then, TimerId};
 use crate::message::{self, ToCard};
 use crate::packet::{Flying, Frame, Origin, Packet};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 
 /// Port of a core with its fibres.
 struct Shared {
@@ -129,10 +129,10 @@ impl Core {
         let optical = message::optical(&frame);
         let in_slot = self.slots.have_room(now, duration);
         if !in_slot {
-            broken(PORT_LINECARD, Broken::Guard, optical, out);
+            broken(PORT_LINECARD, Invariant::GUARD, optical, out);
         }
         if self.meets_other_light(now, port, edge, duration) {
-            broken(PORT_LINECARD, Broken::Collision, optical, out);
+            broken(PORT_LINECARD, Invariant::COLLISION, optical, out);
             let (port, cause) = (PORT_LINECARD, DropCause::Collision);
             out.push(Action::Drop { port, cause, frame });
             return None;
@@ -188,7 +188,7 @@ impl Core {
             _ => (now, shared.rate.time(Bytes::of(packet.frame.len())), None),
         };
         if shared.busy_until > start {
-            broken(port, Broken::Collision, message::optical(&packet.frame), out);
+            broken(port, Invariant::COLLISION, message::optical(&packet.frame), out);
             let (cause, frame) = (DropCause::Collision, packet.frame);
             return out.push(Action::Drop { port, cause, frame });
         }
@@ -214,14 +214,14 @@ impl Core {
         }
         let meets_other = light.wanted_until.is_some_and(|until| until > now);
         match (meets_other, light.in_slot) {
-            (true, _) => broken(PORT_LINECARD, Broken::Collision, light.optical, out),
-            (false, true) => broken(PORT_LINECARD, Broken::Ungranted, light.optical, out),
+            (true, _) => broken(PORT_LINECARD, Invariant::COLLISION, light.optical, out),
+            (false, true) => broken(PORT_LINECARD, Invariant::UNGRANTED, light.optical, out),
             (false, false) => {}
         }
     }
 }
 
-fn broken(port: Port, broken: Broken, packet: Option<Optical>, out: &mut Actions) {
+fn broken(port: Port, broken: Invariant, packet: Option<Optical>, out: &mut Actions) {
     out.push(Action::Broken { port, broken, packet });
 }
 
@@ -270,6 +270,15 @@ impl Card for Core {
     fn restarts(&mut self, _: Instant, _: &mut Actions) {
         self.knows_slot = false;
     }
+}
+
+impl Invariant {
+    /// No two packets at once in one core output, nor in one input that edges share.
+    pub const COLLISION: Invariant = Invariant::new("collision", "collisions");
+    /// No packet in a guard or across a slot's end at a core.
+    pub const GUARD: Invariant = Invariant::new("guard", "guard-time violations");
+    /// No packet lost in a core, and none at an edge that it is not for.
+    pub const UNGRANTED: Invariant = Invariant::new("ungranted", "transmissions outside a grant");
 }
 
 #[cfg(test)]
@@ -335,13 +344,13 @@ mod tests {
         out.list
     }
 
-    fn passed(core: &mut Core, now: Instant, outputs: usize) -> Vec<Broken> {
+    fn passed(core: &mut Core, now: Instant, outputs: usize) -> Vec<Invariant> {
         let mut out = Actions::default();
         core.goes_on(now, Then::Light, Pass::Done { outputs }, &mut out);
         all_broken(&out.list)
     }
 
-    fn all_broken(actions: &[Action]) -> Vec<Broken> {
+    fn all_broken(actions: &[Action]) -> Vec<Invariant> {
         let broken = |action: &Action| match action {
             Action::Broken { broken, .. } => Some(*broken),
             _ => None,
@@ -387,7 +396,7 @@ mod tests {
         assert!(passed(&mut core, in_slot(10), 1).is_empty());
         let (entering, _) = arrives(&mut core, in_slot(17), 1, Program::Inside);
         let actions = sends(&mut core, in_slot(17), OUTPUT, entering.unwrap().1);
-        assert_eq!(all_broken(&actions), [Broken::Collision]);
+        assert_eq!(all_broken(&actions), [Invariant::COLLISION]);
         assert!(matches!(
             actions[1],
             Action::Drop {
@@ -397,7 +406,7 @@ mod tests {
             }
         ));
         // What P4 drops as its output is busy is a collision, too.
-        assert_eq!(passed(&mut core, in_slot(17), 0), [Broken::Collision]);
+        assert_eq!(passed(&mut core, in_slot(17), 0), [Invariant::COLLISION]);
         assert_eq!(core.lost(), 1);
     }
 
@@ -430,7 +439,7 @@ mod tests {
         for at in [in_slot(100), in_slot(193), Instant::ZERO] {
             let (entering, actions) = arrives(&mut core, at, 1, Program::Inside);
             assert!(entering.is_some(), "it passes all the same");
-            assert_eq!(all_broken(&actions), [Broken::Guard]);
+            assert_eq!(all_broken(&actions), [Invariant::GUARD]);
         }
     }
 
@@ -440,7 +449,7 @@ mod tests {
         assert!(arrives(&mut core, in_slot(10), 1, Program::Inside).0.is_some());
         let (entering, actions) = arrives(&mut core, in_slot(17), 2, Program::Inside);
         assert!(entering.is_none());
-        assert_eq!(all_broken(&actions), [Broken::Collision]);
+        assert_eq!(all_broken(&actions), [Invariant::COLLISION]);
         assert!(matches!(
             actions[1],
             Action::Drop {
@@ -466,7 +475,7 @@ mod tests {
         assert!(lose(&mut core, in_slot(20), Program::None).is_empty());
         assert_eq!(core.lost(), 1, "without a program nothing counts");
         starts_slot(&mut core, in_slot(100), Program::Inside);
-        assert_eq!(lose(&mut core, in_slot(120), Program::Inside), [Broken::Ungranted]);
+        assert_eq!(lose(&mut core, in_slot(120), Program::Inside), [Invariant::UNGRANTED]);
         assert!(
             lose(&mut core, in_slot(200), Program::Inside).is_empty(),
             "in the guard"

@@ -9,14 +9,14 @@ use slotwise_wire::{ANSWER_SLOT, FaultCode, FlowControl, Optical, PORT_CORE_CONT
 
 use super::clock::{GENERATIONS, Jumped, SlotClock};
 use super::{Bursts, ControlLink, Jump, LocalClock, Slots, SyncErrors};
-use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Record, Then, TimerId};
+use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Record, Then, TimerId};
 use crate::demand::NewDemand;
 use crate::gates::{self, Gates, Ticks};
 use crate::linecard::{Controlled, LineCard};
 use crate::measure::QueueUse;
 use crate::message::{self, ToCard};
 use crate::packet::{Flying, Frame, Origin, Packet};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 
 /// State of a pair of fibres, as both ends see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,7 +274,7 @@ impl Edge {
             && packet.dst_edge != self.edge
             && !fibre.sharing.contains(&packet.dst_edge)
         {
-            let broken = Broken::Ungranted;
+            let broken = Invariant::UNGRANTED;
             let (port, packet) = (slotwise_wire::PORT_LINECARD, optical);
             out.push(Action::Broken { port, broken, packet });
         }
@@ -443,7 +443,7 @@ impl Fibre {
             let Some(bursts) = &mut self.bursts else { continue };
             let slot = self.clock.slot_at_core(now, self.state.delay);
             if let Some(optical) = bursts.is_split(slot, &packet.frame) {
-                let (port, broken, packet) = (self.port, Broken::Split, Some(optical));
+                let (port, broken, packet) = (self.port, Invariant::SPLIT, Some(optical));
                 out.push(Action::Broken { port, broken, packet });
             }
         }

@@ -6,17 +6,24 @@
 
 mod allowances;
 mod meters;
+impl Invariant {
+    /// Nothing added to a ring beyond what P4 told the card, and its bucket.
+    pub const ADD_RATE: Invariant = Invariant::new("add_rate", "add-rate violations");
+    /// Never more than two of the longest frames in an insertion buffer of a ring.
+    pub const INSERTION: Invariant = Invariant::new("insertion", "transit-buffer overflows");
+}
+
 #[cfg(test)]
 mod tests;
 
 use slotwise_units::{Bytes, Duration, Instant};
 use slotwise_wire::{MAX_STATIONS, PORT_RING_EAST, PORT_RING_WEST, REPORT_SOURCES, RINGLETS, RingTick, TIMER_RETRY_NS};
 
-use crate::card::{Action, Actions, Broken, Card, Expiry, Lane, Pass, Program, Record, Then, TimerId};
+use crate::card::{Action, Actions, Card, Expiry, Lane, Pass, Program, Record, Then, TimerId};
 use crate::message::{ToCard, ring as message};
 use crate::packet::{Flying, Origin, Packet};
 use crate::transit_first::{self, Next, Settings, TransitFirst};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 use allowances::Allowances;
 use meters::Meters;
 pub use meters::RingLinkUse;
@@ -224,7 +231,7 @@ impl Link {
                     self.meters.sent(now, origin, bytes, duration);
                     if let transit_first::Origin::Added(added) = origin {
                         if !self.allowances.take(now, added.queue, bytes) {
-                            let (port, broken) = (at.port(), Broken::AddRate);
+                            let (port, broken) = (at.port(), Invariant::ADD_RATE);
                             out.push(Action::Broken {
                                 port,
                                 broken,
@@ -328,7 +335,7 @@ impl Card for StationCard {
             _ if link.is_dark => Err((DropCause::LinkDown, packet)),
             Some((ring, Some(data))) if ring.source == at.station => link.queues.add(now, data.queue, packet, bytes),
             Some((_, Some(_))) => link.queues.pass_on(now, packet, bytes).map_err(|packet| {
-                let broken = Broken::TransitOverflow;
+                let broken = Invariant::INSERTION;
                 out.push(Action::Broken {
                     port,
                     broken,

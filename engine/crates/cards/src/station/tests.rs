@@ -173,7 +173,7 @@ fn transit_goes_first_and_more_than_fits_is_a_broken_rule() {
     }
     let over = sends(&mut card, us(0), frame(RingKind::Data, 9, 3, 1000));
     assert_eq!(causes(&over), [DropCause::QueueFull]);
-    let broken = Broken::TransitOverflow;
+    let broken = Invariant::INSERTION;
     assert!(matches!(over.list[0], Action::Broken { broken: found, .. } if found == broken));
     assert!(matches!(over.list[1], Action::Seen(Record::Forgotten { .. })));
     let out = sends(&mut card, us(1000), frame(RingKind::Report, STATION, 0, 100));

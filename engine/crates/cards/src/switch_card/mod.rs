@@ -8,13 +8,20 @@
 //! P4 reserves the outputs. The card does what follows from that, and checks that P4 has reserved no more than there is.
 //! Interval timers of an output with an agent ask P4.
 
+impl Invariant {
+    /// No train taken while more is to be sent before it than the optical RAM holds.
+    pub const RAM: Invariant = Invariant::new("ram", "optical RAM overflows");
+    /// A switch changes of a label what it may: one hop less, one deflection less at most, and the wavelength where it converts.
+    pub const LABEL: Invariant = Invariant::new("label", "invalid label rewrites");
+}
+
 #[cfg(test)]
 mod tests;
 
 use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{Label, PORT_OPTICAL_BASE};
 
-use crate::card::{Action, Actions, Broken, Card, Expiry, Pass, Program, Then, TimerId};
+use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
 use crate::message::ToCard;
 use crate::message::burst::{self as message, InLight};
 use crate::optical_ram::{OpticalRam, RamUse};
@@ -22,7 +29,7 @@ use crate::packet::{Origin, Packet};
 use crate::ports::Ports;
 use crate::ticks::{IntervalQueue, Ticks};
 use crate::wavelength::{Wavelength, counted, lose};
-use crate::{DropCause, Port};
+use crate::{DropCause, Invariant, Port};
 
 /// Output of a switch.
 struct Output {
@@ -141,7 +148,7 @@ impl Card for SwitchCard {
         if let (Some(came), Some(InLight::First(label, _))) = (&looked_at, &in_light)
             && !is_well_kept(came, label, converts)
         {
-            let broken = Broken::Label;
+            let broken = Invariant::LABEL;
             out.push(Action::Broken {
                 port,
                 broken,
@@ -170,7 +177,7 @@ impl Card for SwitchCard {
             return drop(DropCause::NoSuchQueue, packet, out);
         };
         if taken.is_over {
-            let broken = Broken::Ram;
+            let broken = Invariant::RAM;
             out.push(Action::Broken {
                 port,
                 broken,

@@ -136,7 +136,7 @@ fn bursts_cut_through_or_wait_in_the_ram() {
             third[0],
             Action::Broken {
                 port: PORT,
-                broken: Broken::Ram,
+                broken: Invariant::RAM,
                 ..
             }
         );
@@ -242,7 +242,7 @@ fn labels_are_compared_with_what_came() {
     assert_eq!(cuts_through(&mut card, us(0), 256).len(), 1);
     card.looks_at(Some(label(1)));
     let out = cuts_through(&mut card, us(2000), 256);
-    let broken = Broken::Label;
+    let broken = Invariant::LABEL;
     assert!(matches!(out[0], Action::Broken { port: PORT, broken: found, .. } if found == broken) && out.len() == 2);
     card.looks_at(None);
     assert_eq!(cuts_through(&mut card, us(4000), 256).len(), 1);

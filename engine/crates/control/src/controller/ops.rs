@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_lambda::KnifeEdge;
 use slotwise_scenario::{
     Device, Macroflows, Ops, OpsClass, OpsFibre, OpsMatch, Scenario, Scheme, Source, group_host_ip,

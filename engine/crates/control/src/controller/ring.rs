@@ -2,7 +2,7 @@
 //! A ring as the controller's application `ring` reads it (schema/network.schema.json).
 
 use serde_json::{Value, json};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_scenario::{Device, Party, Ring, Scenario, group_host_ip, group_host_mac};
 
 use super::App;

@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
-use slotwise_fabric::{RouterPort, World, kinds};
+use slotwise_kinds::{self as kinds, RouterPort, World};
 use slotwise_scenario::{Device, MacAddress, Party, Scenario, group_host_ip};
 use slotwise_units::Rate;
 

@@ -2,7 +2,7 @@
 //! A star as the controller's application `star` reads it (schema/network.schema.json).
 
 use serde_json::{Value, json};
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_scenario::{Device, HostId, Scenario, Signaling, edge_mac, optical_port};
 use slotwise_units::Rate;
 

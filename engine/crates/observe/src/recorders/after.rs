@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How fair a ring is after each fault, when it is well again.
 
-use slotwise_fabric::{FaultRecord, World};
+use slotwise_kinds::{FaultRecord, World};
 use slotwise_units::Duration;
 
 use super::ring::whole_since;

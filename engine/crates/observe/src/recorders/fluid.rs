@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::World;
+use slotwise_kinds::World;
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Device, FlowGroup, Ops, OpsMatch, Process, Scenario, Source};
 use slotwise_units::Instant;
@@ -271,7 +271,7 @@ impl Ways {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{HostMode, WorldOptions};
+    use slotwise_kinds::{HostMode, WorldOptions};
 
     use super::*;
 

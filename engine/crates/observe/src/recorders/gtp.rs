@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures sessions of GTP.
 
-use slotwise_fabric::SessionUse;
+use slotwise_kinds::SessionUse;
 use slotwise_units::Bytes;
 
 use crate::record::{Period, table};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures optical packet switches while a network runs: each wavelength for data, and each switch, every period of its scenario.
 
-use slotwise_fabric::{
-    BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsSwitchUse, OpsTrains, RamUse, TrainFate, World, kinds,
+use slotwise_kinds::{
+    self as kinds, BurstUse, DropReason, FifoUse, OpsEdgeUse, OpsOutputUse, OpsSwitchUse, OpsTrains, RamUse, TrainFate,
+    World,
 };
 use slotwise_scenario::{Device, Ops, Scenario};
 use slotwise_units::{Bytes, Duration, Rate};
@@ -349,7 +350,7 @@ table! {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{HostMode, OpsOutput, OpsTransit, WorldOptions};
+    use slotwise_kinds::{HostMode, OpsOutput, OpsTransit, WorldOptions};
 
     use super::*;
     use crate::recorders::routed::RoutedRecorder;

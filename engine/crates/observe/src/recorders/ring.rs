@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
-use slotwise_fabric::{RingLinkState, RingLinkUse, RingPhase, World, kinds};
+use slotwise_kinds::{self as kinds, RingLinkState, RingLinkUse, RingPhase, World};
 use slotwise_scenario::{Changed, Device, FaultKind, Ring, Scenario};
 use slotwise_units::{Duration, Rate};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a network of routers, a ring or optical packet switches, while it runs: its links, stations or switches, and its flows, every period of its scenario.
 
-use slotwise_fabric::{FifoUse, FlowUse, OrderUse, SessionUse, World, kinds};
+use slotwise_kinds::{self as kinds, FifoUse, FlowUse, OrderUse, SessionUse, World};
 use slotwise_scenario::{FlowGroup, Scenario};
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
@@ -380,7 +380,7 @@ table! {
 
 #[cfg(test)]
 mod tests {
-    use slotwise_fabric::{FlowTrains, HostMode, WorldOptions};
+    use slotwise_kinds::{FlowTrains, HostMode, WorldOptions};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slotwise_fabric::{World, kinds};
+use slotwise_kinds::{self as kinds, World};
 use slotwise_rias::{Flow, Ring as Ringlet};
 use slotwise_scenario::{Device, FlowGroup, RING_OVERHEAD, Ring, Scenario, Source};
 use slotwise_units::Instant;

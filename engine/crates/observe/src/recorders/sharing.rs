@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use slotwise_fabric::{SessionUse, World};
+use slotwise_kinds::{SessionUse, World};
 use slotwise_lambda::{Network, Session, max_min};
 use slotwise_scenario::{Changed, Device, FlowGroup, Metric, Party, RoutedLink, Scenario, Source};
 use slotwise_units::Rate;

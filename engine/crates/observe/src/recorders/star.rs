@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures a star while it runs: its VOQs, the fibres' ends, access links and flows, every so many frames.
 
-use slotwise_fabric::{AccessUse, DelayUse, LinkReport, LinkUse, QueueUse, SyncError, World, kinds};
+use slotwise_kinds::{self as kinds, AccessUse, DelayUse, LinkReport, LinkUse, QueueUse, SyncError, World};
 use slotwise_scenario::{Device, Endpoint, Fibre, Flow, Scenario, Signaling};
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use slotwise_fabric::{HostMode, Invariant, World, WorldOptions, kinds};
+use slotwise_kinds::{self as kinds, HostMode, Invariant, World, WorldOptions};
 use slotwise_observe::Recording;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_p4::{ActionCall, Bits, KeyField, Program, TableEntry};

@@ -11,7 +11,7 @@ use serde_json::Value;
 use slotwise_control::child::{ChildEvent, JsonChild};
 use slotwise_control::controller::{self, CONTROL_PRIORITY, Clock};
 use slotwise_control::devices;
-use slotwise_fabric::{HostMode, World, WorldOptions};
+use slotwise_kinds::{HostMode, World, WorldOptions};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
 use slotwise_observe::news::Newsroom;
 use slotwise_observe::recorders::routed::RoutedRecorder;

@@ -11,7 +11,7 @@ use slotwise_control::home::Home;
 use slotwise_control::network::Network;
 use slotwise_control::own_schedulers;
 use slotwise_control::tables::{self, ProgramError};
-use slotwise_fabric::{CaptureFilter, Capturing, LONGEST_SNAPLEN, World};
+use slotwise_kinds::{CaptureFilter, Capturing, LONGEST_SNAPLEN, World};
 use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
 use slotwise_observe::report::Report;

@@ -89,7 +89,7 @@ struct Bench {
     asked: Vec<Frame>,
     light: Vec<(Instant, u16, Frame)>,
     lost: Vec<(Port, DropCause)>,
-    broken: Vec<Broken>,
+    broken: Vec<Invariant>,
     records: Vec<Record>,
     program: Program,
 }
@@ -415,7 +415,7 @@ fn light_is_for_the_edge_or_for_one_that_shares_its_port() {
         frame[Ethernet::SIZE..Ethernet::SIZE + Optical::SIZE].copy_from_slice(&optical.encode());
         let arrived = bench.call(|edge, now, out| edge.arrives(now, PORT, Flying::plain(Packet::unborn(frame)), out));
         assert_eq!(arrived.optical.unwrap().dst_edge, destination);
-        assert_eq!(bench.broken.pop(), is_broken.then_some(Broken::Ungranted));
+        assert_eq!(bench.broken.pop(), is_broken.then_some(Invariant::UNGRANTED));
     }
     let flying = Flying::plain(Packet::unborn(vec![0; 60]));
     let arrived = bench.call(|edge, now, out| edge.arrives(now, PORT + 5, flying, out));

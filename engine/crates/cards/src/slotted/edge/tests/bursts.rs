@@ -101,7 +101,11 @@ fn splits(take_in: fn(&mut LineCard)) -> usize {
     let queues = &bench.edge.fibre(PORT).unwrap().gates.queues;
     let left = |voq| queues.voq_state(bench.now, voq).backlog_bytes;
     assert_eq!(left(0) + left(1), Bytes::ZERO, "all has left");
-    bench.broken.iter().filter(|broken| **broken == Broken::Split).count()
+    bench
+        .broken
+        .iter()
+        .filter(|broken| **broken == Invariant::SPLIT)
+        .count()
 }
 
 fn packet(queue: u16, sequence: u32) -> Packet {

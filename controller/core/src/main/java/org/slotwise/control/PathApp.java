@@ -2,6 +2,7 @@
 package org.slotwise.control;
 
 import java.util.OptionalLong;
+import java.util.function.ToIntFunction;
 import org.slotwise.control.topology.SwitchPort;
 import org.slotwise.control.topology.Topology;
 
@@ -23,8 +24,8 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
     /** Returns true if paths use a port of a switch. */
     protected abstract boolean leadsBy(S state, int port);
 
-    /** Computes paths over the ports that are up, calls {@link KeptSwitch#change} for switches whose paths change, and returns the number of changed paths. */
-    protected abstract int findPaths();
+    /** Computes paths over the ports that are up, and returns the function that counts the paths of a switch that changed; it is applied to each switch once. */
+    protected abstract ToIntFunction<S> findPaths();
 
     /** Words for the paths that {@link #findPaths} counts, such as {@code routes}. */
     protected abstract String paths();
@@ -58,7 +59,15 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
     }
 
     private void reroute(String cause) {
-        int different = findPaths();
+        ToIntFunction<S> changed = findPaths();
+        int different = 0;
+        for (S state : states()) {
+            int own = changed.applyAsInt(state);
+            if (own > 0) {
+                state.change();
+            }
+            different += own;
+        }
         if (different > 0) {
             reroutes++;
             send(new Command.Notice(id(), "rerouted", cause + ": " + different + " " + paths() + " changed"));

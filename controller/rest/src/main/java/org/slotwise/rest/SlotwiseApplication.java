@@ -11,7 +11,7 @@ public final class SlotwiseApplication extends Application {
     /** Takes the controller to show. */
     public SlotwiseApplication(ControllerService service) {
         this.singletons = Set.of(new SystemsResource(service), new OpenApiResource(), new JsonNodeWriter(), new ProblemMapper(),
-                new MalformedHeaders(), new RefusedTypes());
+                new MalformedRequests(), new RefusedTypes());
     }
 
     @Override

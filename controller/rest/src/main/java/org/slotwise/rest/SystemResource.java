@@ -14,6 +14,8 @@ import javax.ws.rs.Produces;
 import javax.ws.rs.core.Context;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
+import javax.ws.rs.core.Request;
+import javax.ws.rs.core.Response;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.system.SystemResources;
 
@@ -37,10 +39,11 @@ public class SystemResource {
                 : "unknown resource of system " + system.id() + "; expected one of " + String.join(", ", system.reads().keySet());
     }
 
-    /** Reads it. */
+    /** Reads it, with an entity tag if it can be changed. */
     @GET
-    public JsonNode read() {
-        return found(resource.read());
+    public Response read(@Context Request request) {
+        JsonNode value = found(resource.read());
+        return resource.canChange() ? Preconditions.answer(request, value) : Response.ok(value).build();
     }
 
     JsonNode found(Optional<JsonNode> value) {
@@ -59,10 +62,10 @@ public class SystemResource {
         /** Changes it. */
         @PUT
         @Consumes(MediaType.APPLICATION_JSON)
-        public JsonNode change(@Context HttpHeaders headers, InputStream body) throws IOException {
+        public JsonNode change(@Context Request request, @Context HttpHeaders headers, InputStream body) throws IOException {
             JsonNode value = RequestBody.read(headers, body);
             try {
-                return found(resource.put(value));
+                return found(resource.put(value, Preconditions.of(request, headers)));
             } catch (InvalidJsonException e) {
                 throw new ProblemException(422, e.getMessage());
             }
@@ -80,8 +83,8 @@ public class SystemResource {
 
         /** Removes it. */
         @DELETE
-        public void delete() {
-            if (!resource.delete()) {
+        public void delete(@Context Request request, @Context HttpHeaders headers) {
+            if (!resource.delete(Preconditions.of(request, headers))) {
                 throw new ProblemException(404, resource.unknown());
             }
         }

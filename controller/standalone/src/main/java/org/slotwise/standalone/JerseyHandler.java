@@ -9,11 +9,14 @@ import java.security.Principal;
 import javax.ws.rs.core.SecurityContext;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpMethod;
 import org.eclipse.jetty.http.HttpStatus;
+import org.eclipse.jetty.http.HttpURI;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Promise;
 import org.glassfish.jersey.internal.MapPropertiesDelegate;
@@ -91,14 +94,16 @@ final class JerseyHandler extends Handler.Abstract {
         try {
             base = URI.create(request.getHttpURI().getScheme() + "://" + request.getHttpURI().getAuthority() + "/");
             String query = request.getHttpURI().getQuery();
-            uri = base.resolve(request.getHttpURI().getCanonicalPath() + (query == null ? "" : "?" + query));
+            uri = base.resolve(path(request.getHttpURI()) + (query == null ? "" : "?" + query));
         } catch (IllegalArgumentException e) {
             ProblemAnswer.send(request, response, callback, HttpStatus.BAD_REQUEST_400,
                     "invalid character in the URI; expected percent-encoding");
             return;
         }
+        // Jersey counts no bytes of a body that it does not write.
+        boolean isHead = HttpMethod.HEAD.is(request.getMethod());
         ContainerRequest asked = new ContainerRequest(
-                base, uri, request.getMethod(), NOBODY, new MapPropertiesDelegate(), resources.getConfiguration());
+                base, uri, isHead ? HttpMethod.GET.asString() : request.getMethod(), NOBODY, new MapPropertiesDelegate(), resources.getConfiguration());
         for (HttpField field : request.getHeaders()) {
             asked.headers(field.getName(), field.getValue());
         }
@@ -114,7 +119,15 @@ final class JerseyHandler extends Handler.Abstract {
         }
         response.setStatus(answer.getStatus());
         answer.getStringHeaders().forEach((name, values) -> values.forEach(value -> response.getHeaders().add(name, value)));
-        response.write(true, entity.bytes(), Callback.from(callback, () -> answers.taken(size)));
+        if (isHead && size > 0) {
+            response.getHeaders().put(HttpHeader.CONTENT_LENGTH, size);
+        }
+        response.write(true, isHead ? BufferUtil.EMPTY_BUFFER : entity.bytes(), Callback.from(callback, () -> answers.taken(size)));
+    }
+
+    /** Returns the path; as it is written if it has matrix parameters, which the canonical one lacks, so that the resources reject them. */
+    private static String path(HttpURI uri) {
+        return uri.getPath().indexOf(';') < 0 ? uri.getCanonicalPath() : uri.getPath();
     }
 
     /** What is written, without a copy. */

@@ -209,6 +209,18 @@ class HostileCallersTest {
         checkServed();
     }
 
+    /** Jersey and Jetty would drop them, so that a caller got another resource than it named. */
+    @Test
+    void matrixParametersAreRejected() throws Exception {
+        start(PATIENT);
+        for (String path : List.of(STATUS + ";x", STATUS + ";", "/slotwise/v1;a=b/star/status", "/slotwise/v1/star;x=1/status", "/slotwise/v1/nothing;x",
+                "/slotwise/v1/star/shutdown;core=1/0", "/slotwise/v1/star/shutdown/0;jsessionid=1")) {
+            checkProblem(400, exchange("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        }
+        checkProblem(404, exchange("GET " + STATUS + "%3Bx HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        assertTrue(exchange("GET " + STATUS + "?a;b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").startsWith("HTTP/1.1 200 "));
+    }
+
     // ---- web pages of others ----
 
     @Test

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.slotwise.rest.system.Change;
 import org.slotwise.rest.system.HostedSystems;
 import org.slotwise.rest.system.NetworkDocument;
@@ -33,6 +34,9 @@ import org.slotwise.wire.WireConstants;
 public final class RunningApps implements ControllerService, SystemHost {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path EXAMPLES = Path.of("../../schema/examples");
+    /** Examples of systems that are not named after the system. */
+    private static final Map<String, String> NAMES = Map.of("star", "star4", "routes", "routers");
+
     private final NetworkDocument network;
     private final HostedSystems systems;
     private final Map<DeviceId, Long> versions = new HashMap<>();
@@ -40,6 +44,11 @@ public final class RunningApps implements ControllerService, SystemHost {
     RunningApps(JsonNode document) throws InvalidJsonException {
         network = NetworkDocument.decode("", document, Systems.all());
         systems = new HostedSystems(network, id -> AppState.none());
+    }
+
+    /** Files with one example network per system. */
+    public static List<String> examples() {
+        return Systems.all().all().keySet().stream().map(id -> "network-" + NAMES.getOrDefault(id, id) + ".json").collect(Collectors.toList());
     }
 
     /** A network of {@code schema/examples}. */

@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.slotwise.rest.system.NetworkDocument;
 import org.slotwise.rest.system.OpenApiDocument;
@@ -36,17 +35,10 @@ class OpenApiTest {
     private static final String HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
             + "# Assembled by OpenApiTest; to write it: mvn test -pl systems -am -Dtest=OpenApiTest -Dopenapi.write"
             + " -Dsurefire.failIfNoSpecifiedTests=false\n";
-    /** Examples of systems that are not named after the system. */
-    private static final Map<String, String> EXAMPLES = Map.of("star", "star4", "routes", "routers");
-
-    /** Returns one example network per system. */
-    private static List<String> networks() {
-        return Systems.all().all().keySet().stream().map(id -> "network-" + EXAMPLES.getOrDefault(id, id) + ".json").collect(Collectors.toList());
-    }
 
     private static String assembled() throws Exception {
         Map<String, SystemPart<?>> parts = new LinkedHashMap<>();
-        for (String network : networks()) {
+        for (String network : RunningApps.examples()) {
             NetworkDocument.decode("", RunningApps.example(network), Systems.all()).parts().forEach(parts::putIfAbsent);
         }
         List<SystemPart<?>> systems = List.copyOf(parts.values());
@@ -68,7 +60,7 @@ class OpenApiTest {
     @Test
     void everyResourceOfEverySystemIsAsDescribed() throws Exception {
         JsonNode document = new OpenApiResource().json();
-        for (String network : networks()) {
+        for (String network : RunningApps.examples()) {
             for (SystemResources<?> system : RunningApps.of(network).apps()) {
                 for (Map.Entry<String, Supplier<JsonNode>> resource : system.reads().entrySet()) {
                     String path = "/slotwise/v1/" + system.id() + "/" + resource.getKey();

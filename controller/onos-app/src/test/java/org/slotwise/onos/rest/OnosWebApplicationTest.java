@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -87,9 +88,14 @@ class OnosWebApplicationTest {
     }
 
     private String call(int status, String method, String path, String body) throws Exception {
+        return call(status, method, path, body, Map.of());
+    }
+
+    private String call(int status, String method, String path, String body, Map<String, String> headers) throws Exception {
         ContainerRequest request = new ContainerRequest(
                 BASE, BASE.resolve(path), method, null, new MapPropertiesDelegate(new HashMap<>()));
         request.header("Content-Type", "application/json");
+        headers.forEach(request::header);
         request.setEntityStream(new ByteArrayInputStream(body.getBytes(StandardCharsets.UTF_8)));
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
         answered = handler.apply(request, answer).get();
@@ -132,6 +138,23 @@ class OnosWebApplicationTest {
         assertEquals("GET, HEAD, OPTIONS", new TreeSet<>(List.of(header("Allow").split(", *"))).stream().collect(Collectors.joining(", ")));
         call(501, "PUT", "v1/star/shutdown/0", "{\"shut_down\": true}");
         assertTrue(call(200, "GET", "v1/star", "").contains("{\"name\":\"shutdown\",\"can_change\":false}"));
+    }
+
+    @Test
+    void entityTagsAreConditionsOfChanges() throws Exception {
+        call(200, "GET", "v1/star/scheduler", "");
+        String tag = header("ETag");
+        call(304, "GET", "v1/star/scheduler", "", Map.of("If-None-Match", tag));
+        assertTrue(call(412, "PUT", "v1/star/scheduler", "{\"name\": \"islip\"}", Map.of("If-Match", "\"x\"")).contains("If-Match with the ETag"));
+        assertTrue(call(400, "PUT", "v1/star/scheduler", "{\"name\": \"islip\"}", Map.of("If-Match", "x")).contains("malformed"));
+        assertTrue(choices.isEmpty());
+        call(200, "PUT", "v1/star/scheduler", "{\"name\": \"islip\"}", Map.of("If-Match", tag));
+    }
+
+    @Test
+    void matrixParametersAreRejected() throws Exception {
+        assertTrue(call(400, "GET", "v1/star/status;x=1", "").contains("matrix parameter"));
+        call(404, "GET", "v1/star/status%3Bx=1", "");
     }
 
     @Test

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.slotwise.rest.json;
 
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -28,11 +30,12 @@ public final class JsonFields {
     private static final ObjectMapper MAPPER = JsonMapper.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .disable(StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION)
-            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .disable(JsonParser.Feature.ALLOW_COMMENTS)
             .build();
     private static final Pattern NAME = Pattern.compile("[!-~]{1,128}");
-    private static final Pattern SOURCE = Pattern.compile("\\s*\\((?:[^()]*? )?\\[Source: [^\\]]*\\]\\)|\\s*\\[Source: [^\\]]*\\]");
+    /** Parts of a parser's message that name the source, which the place does, or what a Java program could set. */
+    private static final Pattern NOT_FOR_CALLERS = Pattern.compile("\\s*\\((?:[^()]*? )?\\[Source: [^\\]]*\\]\\)|\\s*\\[Source: [^\\]]*\\]"
+            + "|, from `[^`]*`|: enable `[^`]*` to allow| \\(not recognized as one since [^)]*\\)");
     private static final String BYTE_ORDER_MARK = "\uFEFF";
     /** More edits than this make another word, not a slip. */
     private static final int LARGEST_SLIP = 3;
@@ -50,16 +53,22 @@ public final class JsonFields {
      * The parser itself would guess other encodings from the bytes (RFC 8259, 8.1 allows none).
      */
     public static JsonNode parse(byte[] text) throws InvalidJsonException {
-        try {
-            JsonNode node = MAPPER.readTree(utf8(text));
+        String decoded = utf8(text);
+        try (JsonParser parser = MAPPER.createParser(decoded)) {
+            JsonNode node = MAPPER.readTree(parser);
             if (node == null || node.isMissingNode()) {
                 throw new InvalidJsonException("", "expected a JSON object, got nothing");
+            }
+            if (parser.nextToken() != null) {
+                throw new JsonParseException(parser, "text after the value; expected one value");
             }
             return node;
         } catch (JsonProcessingException e) {
             String place = e.getLocation() == null ? "" : "line " + e.getLocation().getLineNr()
                     + ", column " + e.getLocation().getColumnNr();
             throw new InvalidJsonException(place, "not JSON: " + reason(e));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -72,9 +81,9 @@ public final class JsonFields {
         }
     }
 
-    /** What a parser says, without the sources that it names: places are told otherwise. */
+    /** Returns the message of a parser in words of JSON, without Java's. */
     public static String reason(JsonProcessingException refused) {
-        return SOURCE.matcher(refused.getOriginalMessage()).replaceAll("").strip();
+        return NOT_FOR_CALLERS.matcher(refused.getOriginalMessage()).replaceAll("").strip();
     }
 
     /** Takes a value that must be an object with no other fields than {@code known}. */

@@ -9,7 +9,7 @@ import org.slotwise.rest.json.InvalidJsonException;
 
 /**
  * Values that can be changed: one resource, or one each below a resource that lists them, such as the weight of each class. Each has its
- * place in the path below that, by the names of fields, in order.
+ * place in the path below that, by the names of fields, in order. Changes to one system are made one at a time.
  *
  * @param <V> what the system shows of itself
  */

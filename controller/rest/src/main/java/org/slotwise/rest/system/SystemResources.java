@@ -40,19 +40,28 @@ public final class SystemResources<V> {
         boolean canChange();
 
         /**
-         * Changes it, and returns what holds now; empty if the network has no place for it. Throws for a body that makes no sense,
-         * {@link NotHereException} or {@link NotOnThisHostException}.
+         * Changes it on a condition, and returns what holds now; empty if the network has no place for it. Throws for a body that makes no
+         * sense, {@link NotHereException} or {@link NotOnThisHostException}.
          */
-        Optional<JsonNode> put(JsonNode body) throws InvalidJsonException;
+        Optional<JsonNode> put(JsonNode body, Condition condition) throws InvalidJsonException;
 
         /** Returns whether it can go. */
         boolean canDelete();
 
-        /** Removes it; returns false if there was nothing. */
-        boolean delete();
+        /** Removes it on a condition; returns false if there was nothing. */
+        boolean delete(Condition condition);
 
         /** Returns the reason why there is nothing. */
         String unknown();
+    }
+
+    /** Condition of a change. */
+    public interface Condition {
+        /** No condition. */
+        Condition NONE = now -> { };
+
+        /** Throws if what holds, or nothing, does not satisfy it. */
+        void check(Optional<JsonNode> now);
     }
 
     /** Refusal of what makes sense, but not for this network. */
@@ -159,7 +168,7 @@ public final class SystemResources<V> {
         if (!found.canChange()) {
             throw new InvalidJsonException("resource", "read-only resource '" + path + "'");
         }
-        return found.put(body).orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
+        return found.put(body, Condition.NONE).orElseThrow(() -> new InvalidJsonException(path, found.unknown()));
     }
 
     /** Removes the resource at a path; throws for an unknown path, and if it cannot be removed. */
@@ -168,7 +177,7 @@ public final class SystemResources<V> {
         if (!found.canDelete()) {
             throw new InvalidJsonException("resource", "permanent resource '" + path + "'");
         }
-        if (!found.delete()) {
+        if (!found.delete(Condition.NONE)) {
             throw new InvalidJsonException(path, found.unknown());
         }
     }
@@ -200,11 +209,25 @@ public final class SystemResources<V> {
         }
 
         @Override
-        public Optional<JsonNode> put(JsonNode body) throws InvalidJsonException {
+        public Optional<JsonNode> put(JsonNode body, Condition condition) throws InvalidJsonException {
             if (isFixed(name)) {
                 throw new NotOnThisHostException();
             }
-            return items.orElseThrow().put(SystemResources.this, place, body);
+            // One change at a time: what was found to hold, or to fit, still does when the change is applied.
+            synchronized (table) {
+                check(condition, canDelete());
+                return items.orElseThrow().put(SystemResources.this, place, body);
+            }
+        }
+
+        /** Checks a condition, of nothing only where something could be added: the change itself is rejected otherwise. */
+        private void check(Condition condition, boolean alsoOfNothing) {
+            if (condition != Condition.NONE) {
+                Optional<JsonNode> now = read();
+                if (now.isPresent() || alsoOfNothing) {
+                    condition.check(now);
+                }
+            }
         }
 
         @Override
@@ -213,8 +236,11 @@ public final class SystemResources<V> {
         }
 
         @Override
-        public boolean delete() {
-            return items.orElseThrow().delete(SystemResources.this, place);
+        public boolean delete(Condition condition) {
+            synchronized (table) {
+                check(condition, false);
+                return items.orElseThrow().delete(SystemResources.this, place);
+            }
         }
 
         @Override

@@ -112,6 +112,10 @@ public final class SystemSetting<V, P, T> implements StoredValues, Items<V> {
         return this;
     }
 
+    boolean isStored() {
+        return isStored;
+    }
+
     boolean isShared() {
         return isShared;
     }

@@ -17,7 +17,7 @@ import org.slotwise.rest.json.Shape;
  */
 public final class OpenApiDocument {
     private static final String V1 = "/slotwise/v1/";
-    private static final List<Integer> REFUSALS = List.of(400, 411, 413, 415, 422);
+    private static final List<Integer> REFUSALS = List.of(400, 411, 412, 413, 415, 422);
 
     private final ObjectNode document;
     private final ObjectNode paths;
@@ -63,15 +63,32 @@ public final class OpenApiDocument {
         schemas.set(item, items.shown());
         schemas.set(type + "Change", items.sent());
         ObjectNode path = isOne ? whole : addItem(V1 + name, item, items.place());
+        addTag((ObjectNode) path.get("get"));
         ObjectNode put = path.putObject("put").put("summary", "Set: " + description(item)).put("operationId", "put" + item);
+        conditional(put);
         content(put.putObject("requestBody").put("required", true).put("description", "At most 16 KiB."), type + "Change");
         ObjectNode answers = answers(put, item);
         REFUSALS.forEach(status -> answers.set(Integer.toString(status), problem()));
         if (items.canDelete()) {
-            ObjectNode gone = path.putObject("delete").put("summary", "Remove: " + description(item)).put("operationId", "delete" + item).putObject("responses");
+            ObjectNode delete = path.putObject("delete").put("summary", "Remove: " + description(item)).put("operationId", "delete" + item);
+            conditional(delete);
+            ObjectNode gone = delete.putObject("responses");
+            gone.set("412", problem());
             gone.putObject("204").put("description", "Removed");
             gone.set("default", problem());
         }
+    }
+
+    private static void conditional(ObjectNode operation) {
+        operation.putArray("parameters").add(component("parameters/IfMatch")).add(component("parameters/IfNoneMatch"));
+    }
+
+    private static void addTag(ObjectNode read) {
+        conditional(read);
+        ObjectNode answers = (ObjectNode) read.get("responses");
+        ((ObjectNode) answers.get("200")).putObject("headers").set("ETag", component("headers/ETag"));
+        answers.set("304", component("responses/NotModified"));
+        answers.set("412", problem());
     }
 
     private ObjectNode addItem(String name, String item, Map<String, ObjectNode> place) {
@@ -100,6 +117,10 @@ public final class OpenApiDocument {
     }
 
     private static ObjectNode problem() {
-        return JsonNodeFactory.instance.objectNode().put("$ref", "#/components/responses/Problem");
+        return component("responses/Problem");
+    }
+
+    private static ObjectNode component(String name) {
+        return JsonNodeFactory.instance.objectNode().put("$ref", "#/components/" + name);
     }
 }

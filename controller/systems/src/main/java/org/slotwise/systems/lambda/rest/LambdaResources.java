@@ -25,8 +25,6 @@ final class LambdaResources {
 
     private final LambdaWeb web;
     private final NamedSetting<LambdaView, Demand> setting;
-    /** One change at a time, of all callers: what was found to fit must still fit when it is taken. */
-    private final Object changing = new Object();
 
     LambdaResources(LambdaWeb web) {
         this.web = web;
@@ -49,20 +47,18 @@ final class LambdaResources {
 
     /** A session with a lease is not stored: whoever asked for it asks again. */
     private JsonNode ask(SystemResources<LambdaView> lambda, Demand demand) {
-        synchronized (changing) {
-            LambdaView view = lambda.view();
-            LambdaApp.lacking(view, demand).ifPresent(reason -> {
-                throw new NotHereException(reason);
-            });
-            if (isRenewed(view, demand)) {
-                lambda.order(put(demand));
-            } else {
-                lambda.apply(setting.change(demand, demand.leaseMs().isEmpty()));
-            }
-            LambdaView after = lambda.view();
-            return LambdaViews.Session.of(after, demand.session()).map(LambdaViews.SESSION::write)
-                    .orElseThrow(() -> new NotHereException("session '" + demand.session() + "' left at once"));
+        LambdaView view = lambda.view();
+        LambdaApp.lacking(view, demand).ifPresent(reason -> {
+            throw new NotHereException(reason);
+        });
+        if (isRenewed(view, demand)) {
+            lambda.order(put(demand));
+        } else {
+            lambda.apply(setting.change(demand, demand.leaseMs().isEmpty()));
         }
+        LambdaView after = lambda.view();
+        return LambdaViews.Session.of(after, demand.session()).map(LambdaViews.SESSION::write)
+                .orElseThrow(() -> new NotHereException("session '" + demand.session() + "' left at once"));
     }
 
     private static Event.Order put(Demand demand) {
@@ -70,13 +66,11 @@ final class LambdaResources {
     }
 
     private boolean leave(SystemResources<LambdaView> lambda, String session) {
-        synchronized (changing) {
-            boolean isThere = demand(lambda.view(), session).isPresent();
-            if (isThere) {
-                lambda.apply(setting.removal(session, Event.Call.of((LambdaApp app) -> app.remove(session)), LambdaCodec.left(session)));
-            }
-            return isThere;
+        boolean isThere = demand(lambda.view(), session).isPresent();
+        if (isThere) {
+            lambda.apply(setting.removal(session, Event.Call.of((LambdaApp app) -> app.remove(session)), LambdaCodec.left(session)));
         }
+        return isThere;
     }
 
     /** Each session by its name. */

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.Ownership;
@@ -94,18 +95,10 @@ public final class LabelApp extends PathApp<LabelApp.State, LabelView> {
     }
 
     @Override
-    protected int findPaths() {
-        Ranks next = ranks();
-        int different = 0;
-        for (State state : states()) {
-            int own = state.edge.map(edge -> newWays(state, edge)).orElseGet(() -> ranks.differences(next, state.number));
-            if (own > 0) {
-                state.change();
-            }
-            different += own;
-        }
-        ranks = next;
-        return different;
+    protected ToIntFunction<State> findPaths() {
+        Ranks before = ranks;
+        ranks = ranks();
+        return state -> state.edge.map(edge -> newWays(state, edge)).orElseGet(() -> before.differences(ranks, state.number));
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import org.slotwise.control.Command;
 import org.slotwise.control.Event;
 import org.slotwise.control.KeptSwitch;
@@ -115,21 +116,11 @@ public final class FairnessApp extends PathApp<FairnessApp.State, RingView> {
     }
 
     @Override
-    protected int findPaths() {
-        RingWays next = new RingWays(network, this::hasLight);
-        int different = 0;
-        for (State state : states) {
-            int own = 0;
-            for (int other = 0; other < states.size(); other++) {
-                own += other == state.number || ways.way(state.number, other).equals(next.way(state.number, other)) ? 0 : 1;
-            }
-            if (own > 0) {
-                state.change();
-            }
-            different += own;
-        }
-        ways = next;
-        return different;
+    protected ToIntFunction<State> findPaths() {
+        RingWays before = ways;
+        ways = new RingWays(network, this::hasLight);
+        return state -> (int) states.stream().filter(other -> other != state
+                && !before.way(state.number, other.number).equals(ways.way(state.number, other.number))).count();
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.ToIntFunction;
 import org.slotwise.control.KeptSwitch;
 import org.slotwise.control.Ownership;
 import org.slotwise.control.PathApp;
@@ -59,18 +60,10 @@ public final class RoutesApp extends PathApp<RoutesApp.State, RoutesView> {
     }
 
     @Override
-    protected int findPaths() {
-        Map<DeviceId, List<Route>> next = tables.routes(this::hasLight);
-        int different = 0;
-        for (State state : states()) {
-            int own = differences(routes.get(state.id()), next.get(state.id()));
-            if (own > 0) {
-                state.change();
-            }
-            different += own;
-        }
-        routes = next;
-        return different;
+    protected ToIntFunction<State> findPaths() {
+        Map<DeviceId, List<Route>> before = routes;
+        routes = tables.routes(this::hasLight);
+        return state -> differences(before.get(state.id()), routes.get(state.id()));
     }
 
     @Override

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-//! Faults on purpose: drawn from the seed, done to the network, and watched until it is well again.
-
-mod act;
-pub(crate) mod flows;
-pub(crate) mod plan;
-pub(crate) mod record;
-
-pub use record::FaultRecord;
