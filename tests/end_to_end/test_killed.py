@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import NamedTuple, Self
 
 import pytest
@@ -255,3 +257,78 @@ def test_a_run_that_lives_is_left_alone(name, place):
         run.end(kind)
         assert not run.await_everybody(), run.said
         assert not left(place)
+
+
+KILLS = int(os.environ.get("SLOTWISE_KILLS", "12"))
+SEED = int(os.environ.get("SLOTWISE_KILLS_SEED", "1"))
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+def mounts() -> str:
+    """Mounts of this namespace: what holds a namespace without a process is among them."""
+    return Path("/proc/self/mountinfo").read_text()
+
+
+def start(name: str, place: Path) -> subprocess.Popen:
+    """A short run."""
+    command = [SLOTWISE, name, place / "short.yaml", "--rest-port", "0"]
+    return subprocess.Popen(
+        command,
+        env=os.environ | {"TMPDIR": str(place)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def length_s(name: str, place: Path) -> float:
+    """Time that such a run takes when nobody kills it."""
+    began = time.monotonic()
+    with start(name, place) as process:
+        output = process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == 0, output.decode(errors="replace")
+    return time.monotonic() - began
+
+
+def soon(is_so: Callable[[], bool]) -> bool:
+    """Waits until something is so: the kernel ends processes and namespaces some time after their first process."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return is_so()
+
+
+def test_runs_killed_at_random_moments_leave_nothing(place):
+    """SLOTWISE_KILLS: number of runs; each is sent a signal at a moment of its length, from its start to its end, by SLOTWISE_KILLS_SEED."""
+    random, counts = Random(SEED), Counter()
+    lengths_s = {name: length_s(name, place) for name in ("emulate", "simulate")}
+    there = mounts()
+    for kill in range(KILLS):
+        name = random.choice(list(lengths_s))
+        number = random.choice(SIGNALS)
+        after_s = random.uniform(0, lengths_s[name])
+        title = f"kill {kill}: {name}, {number.name} after {after_s:.3f} s"
+        with start(name, place) as process:
+            # The moment itself is what is random.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(after_s)
+            everybody = descriptors_below(process.pid)
+            process.send_signal(number)
+            output = process.communicate(timeout=PATIENCE_S)[0].decode(errors="replace")
+        status = process.returncode
+        # 0: it had ended. Before it has handlers, a signal ends it as any process.
+        expected = {0, -number} if number == signal.SIGKILL else {0, 1, -number, 128 + number}
+        assert status in expected, f"{title}: status {status}\n{output}"
+        ended = [select.select([each], [], [], PATIENCE_S)[0] for each in everybody.values()]
+        for descriptor in everybody.values():
+            os.close(descriptor)
+        assert all(ended), f"{title}: processes are left\n{output}"
+        directories = {str(path) for path in place.glob("slotwise-*")}
+        counts[name, number.name] += 1
+        counts["run directories left to the next run"] += len(directories)
+        assert soon(lambda known=directories: set(left(place)) <= known), f"{title}: {left(place)}\n{output}"
+        assert mounts() == there, f"{title}: mounts are left"
+        if directories:
+            next_start(place)
+            assert not left(place), title
+    print(f"{KILLS} runs, seed {SEED}, lengths {lengths_s}: {dict(counts)}")

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from slotwise import Network, Star, UnknownTable
 from slotwise.errors import InvalidArgument
-from slotwise.results.dataset import Results, ResultsError
+from slotwise.results.dataset import DamagedRun, Results, ResultsError
 from slotwise.scenario import ScenarioError
 from slotwise.tools import farm, home
 from slotwise.tools.farm import FarmError, LostRun, NoScheduler, OtherVersion
@@ -223,10 +223,37 @@ def test_what_is_there_is_not_made_again_and_what_is_not_whole_is(tmp_path, stan
     assert Counter(seed for _, seed in asked(tmp_path)) == {1: 4, 2: 4}
     file = out / "flows/scheduler=fair/load=low/seed=2/part-0.parquet"
     file.write_bytes(b"cut off")
-    (out / "runs/scheduler=islip/load=low/seed=1/part-0.parquet").write_bytes(b"")
-    sweep(seeds=[1, 2]).run(out)
+    row = out / "runs/scheduler=islip/load=low/seed=1/part-0.parquet"
+    row.write_bytes(b"")
+    with pytest.warns(DamagedRun) as warned:
+        sweep(seeds=[1, 2]).run(out)
+    notes = [str(warning.message) for warning in warned if warning.category is DamagedRun]
+    assert {note.partition(": ")[0] for note in notes} == {str(file), str(row)}
+    assert all("the run is made again" in note for note in notes)
     assert Counter(seed for _, seed in asked(tmp_path)) == {1: 5, 2: 5}
     assert before.items() <= content(out).items()
+
+
+def test_an_interrupted_sweep_goes_on_where_it_ended_and_a_fresh_one_makes_all(tmp_path, stand_in):
+    out, made = tmp_path / "out", []
+
+    def interrupt(name, ok):
+        made.append(name)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep().run(out, workers=1, on_run=interrupt)
+    sweep().run(out, on_run=lambda name, ok: made.append(name))
+    assert len(made) == len(set(made)) == 8, "what was stored is not made again"
+    whole = content(out)
+    stand_in(version="2")
+    made.clear()
+    sweep(seeds=[2]).run(out, fresh=True, on_run=lambda name, ok: made.append(name))
+    assert len(made) == 4
+    there = content(out)
+    assert there["sweep.json"] != whole["sweep.json"]
+    assert {name for name in there if "seed=" in name} == {name for name in whole if "seed=2" in name}
 
 
 def test_a_set_of_another_sweep_stays_as_it_is(tmp_path, stand_in):

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import warnings
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
@@ -35,18 +36,28 @@ class ResultsError(SlotwiseError):
     """A data set that cannot be written or read, or belongs to another sweep."""
 
 
+class DamagedRun(UserWarning):
+    """A stored run that is made again, since a file of it is damaged or missing."""
+
+
 class Stored:
     """A growing data set. A run is complete when its row of `runs`, which is written last, exists."""
 
-    def __init__(self, out: Path, about: dict, parameters: list[str]):
-        """`about`: properties common to all runs. Raises ResultsError if `out` has other content, or cannot be written."""
+    def __init__(self, out: Path, about: dict, parameters: list[str], *, fresh: bool = False):
+        """`about`: properties common to all runs. With `fresh`, a data set in `out` is deleted first, whatever sweep it is of. Raises ResultsError
+        if `out` has other content, or cannot be written."""
         self._out = out
         self._parameters = parameters
         self._parquet = _import("pyarrow.parquet")
         text = json.dumps(about, indent=1) + "\n"
         file = out / ABOUT
         with _written(out):
-            if file.exists():
+            if fresh and file.exists():
+                for table in [RUNS, *_tables(out)]:
+                    for part_file in (out / table).rglob(PART):
+                        part_file.unlink()
+                file.write_text(text)
+            elif file.exists():
                 _check_same(out, about, file.read_text())
             elif out.is_dir() and any(out.iterdir()):
                 raise ResultsError(
@@ -57,15 +68,23 @@ class Stored:
                 _put(file, text.encode())
 
     def has(self, values: dict, seed: int, digest: str) -> bool:
-        """Returns true if the run of the scenario with this SHA-256 is complete."""
-        try:
-            row = self._parquet.read_table(self._file(RUNS, values, seed), partitioning=None).to_pylist()[0]
-            return row["scenario_sha256"] == digest and all(
-                sha256(self._file(table, values, seed).read_bytes()).hexdigest() == of_file
-                for table, of_file in json.loads(row["files"]).items()
-            )
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
+        """Returns true if the run of the scenario with this SHA-256 is complete. Warns of files that are damaged or missing (DamagedRun)."""
+        file = self._file(RUNS, values, seed)
+        if not file.exists():
             return False
+        try:
+            row = self._parquet.read_table(file, partitioning=None).to_pylist()[0]
+            if row["scenario_sha256"] != digest or row["files"] is None:
+                return False
+            for table, of_file in json.loads(row["files"]).items():
+                file = self._file(table, values, seed)
+                if sha256(file.read_bytes()).hexdigest() != of_file:
+                    raise ValueError("not the file of the run")
+        except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            warnings.warn(f"{file}: {reason}; the run is made again", DamagedRun, stacklevel=2)
+            return False
+        return True
 
     def put(self, values: dict, seed: int, digest: str, report: dict, tables: dict[str, bytes]) -> None:
         """Adds a run. Raises ResultsError if a table has a column with the name of a parameter, or writing fails."""

@@ -140,17 +140,19 @@ class Sweep:
         *,
         workers: int | None = None,
         on_run: Callable[[str, bool], None] | None = None,
+        fresh: bool = False,
     ) -> Results:
-        """Executes the missing runs of the data set in the directory `out`, and returns the data set. `on`, `workers`: as in `farm.connect`. `on_run`
-        is called with the name of each completed run, and true if it passed. A run with violated invariants is a result (`Results.failed`); runs
-        that end without a report are not, and are listed by SweepFailed after the others.
+        """Executes the missing runs of the data set in the directory `out`, and returns the data set; with `fresh` all runs, after the data set
+        in `out` is deleted. A stored run with a damaged file is missing, which a DamagedRun warns of. `on`, `workers`: as in `farm.connect`.
+        `on_run` is called with the name of each completed run, and true if it passed. A run with violated invariants is a result
+        (`Results.failed`); runs that end without a report are not, and are listed by SweepFailed after the others.
 
         Files are byte-identical, independent of place and order of the runs. Raises before the first run: ScenarioError with all problems of the
         first invalid point, InvalidArgument, NoScheduler, OtherVersion, MissingPackage; later: SweepFailed, LostRun, ResultsError.
         """
         self._check_points()
         files = tuple(_named_files(self._base))
-        stored = Stored(Path(out), self._about(farm.identity(files)), list(self.axes))
+        stored = Stored(Path(out), self._about(farm.identity(files)), list(self.axes), fresh=fresh)
         with farm.connect(on, workers) as workers_there:
             runs: dict[str, tuple[dict, int, str]] = {}
             failed: dict[str, str] = {}

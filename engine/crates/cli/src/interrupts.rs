@@ -35,13 +35,15 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// Counter of the signals that ask a command to end. The default receives none.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Interrupts(Arc<Heard>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Heard {
     count: AtomicUsize,
     first: OnceLock<Instant>,
+    /// Called at each one.
+    tell: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Interrupts {
@@ -50,7 +52,18 @@ impl Interrupts {
     /// # Errors
     /// What the system says against it.
     pub fn listen() -> io::Result<Interrupts> {
-        let interrupts = Interrupts::default();
+        Interrupts::listen_and(|| ())
+    }
+
+    /// As [`Interrupts::listen`], and each time it calls `tell`, for those who wait for something else, too.
+    ///
+    /// # Errors
+    /// What the system says against it.
+    pub fn listen_and(tell: impl Fn() + Send + Sync + 'static) -> io::Result<Interrupts> {
+        let interrupts = Interrupts(Arc::new(Heard {
+            tell: Some(Box::new(tell)),
+            ..Heard::default()
+        }));
         let counter = interrupts.clone();
         let mut signals = Signals::new(end_signals())?;
         thread::spawn(move || {
@@ -70,9 +83,13 @@ impl Interrupts {
         when_input_ends(move || counter.add())
     }
 
-    fn add(&self) {
+    /// Counts one more.
+    pub fn add(&self) {
         self.0.first.get_or_init(Instant::now);
         self.0.count.fetch_add(1, Ordering::Relaxed);
+        if let Some(tell) = &self.0.tell {
+            tell();
+        }
     }
 
     /// So far.
@@ -190,6 +207,7 @@ mod tests {
         let patient = Heard {
             count: 1.into(),
             first: long_ago.into(),
+            tell: None,
         };
         assert!(Interrupts(Arc::new(patient)).is_pressing());
     }

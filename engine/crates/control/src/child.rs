@@ -80,21 +80,21 @@ impl JsonChild {
     }
 
     /// Closes its input and waits: for one that ends when its input does. Asks it to end after half of `patience`, and kills its group after
-    /// all of it.
-    pub fn finish(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+    /// all of it, or when `is_given_up`.
+    pub fn finish(&mut self, patience: Duration, is_given_up: impl Fn() -> bool) -> io::Result<ExitStatus> {
         self.stdin = None;
         // A signal besides would meet what has begun to end.
-        match self.ended_within(patience / 2)? {
+        match self.ended_within(patience / 2, &is_given_up)? {
             Some(status) => Ok(status),
-            None => self.stop(patience / 2),
+            None => self.stop(patience / 2, is_given_up),
         }
     }
 
-    /// Closes its input, asks it to end, and waits; kills its group after `patience`.
-    pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+    /// Closes its input, asks it to end, and waits; kills its group after `patience`, or when `is_given_up`.
+    pub fn stop(&mut self, patience: Duration, is_given_up: impl Fn() -> bool) -> io::Result<ExitStatus> {
         self.stdin = None;
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
-        if let Some(status) = self.ended_within(patience)? {
+        if let Some(status) = self.ended_within(patience, is_given_up)? {
             return Ok(status);
         }
         note!("{}: not stopping: killed", self.name);
@@ -102,15 +102,15 @@ impl JsonChild {
         self.child.wait()
     }
 
-    /// Its status if it ends in this time; what it leaves of its group is killed.
-    fn ended_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    /// Its status if it ends in this time, and before it `is_given_up`; what it leaves of its group is killed.
+    fn ended_within(&mut self, patience: Duration, is_given_up: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(status) = self.child.try_wait()? {
                 self.kill_group();
                 return Ok(Some(status));
             }
-            if Instant::now() >= deadline {
+            if Instant::now() >= deadline || is_given_up() {
                 return Ok(None);
             }
             thread::sleep(Duration::from_millis(5));
@@ -160,17 +160,17 @@ mod tests {
     #[test]
     fn who_ends_with_its_input_gets_no_signal() {
         let (mut child, _heard) = shell("trap 'exit 9' TERM; echo {}; read line; sleep 0.2; exit 3");
-        assert_eq!(child.finish(PATIENCE).unwrap().code(), Some(3));
+        assert_eq!(child.finish(PATIENCE, || false).unwrap().code(), Some(3));
     }
 
     #[test]
     fn who_does_not_gets_one_and_is_killed_if_that_does_not_help() {
         let (mut child, _heard) = shell("trap 'exit 9' TERM; echo {}; while :; do sleep 0.05; done");
-        let ended = child.stop(PATIENCE);
+        let ended = child.stop(PATIENCE, || false);
         assert_eq!(ended.as_ref().unwrap().code(), Some(9));
         assert_eq!(not_ended("shell", ended), None);
         let (mut child, _heard) = shell("trap '' TERM; echo {}; while :; do sleep 0.05; done");
-        let ended = child.finish(Duration::ZERO);
+        let ended = child.finish(PATIENCE, || true);
         assert_eq!(ended.as_ref().unwrap().signal(), Some(Signal::SIGKILL as i32));
         let told = not_ended("shell", ended).unwrap();
         assert_eq!(told, "shell: killed: did not exit in time");

@@ -104,6 +104,7 @@ struct RemoteController {
     link: LockstepLink,
     process: Arc<Mutex<Process>>,
     meter: ControlMeter,
+    interrupts: Interrupts,
 }
 
 impl RemoteController {
@@ -241,6 +242,10 @@ impl Controller for RemoteController {
             self.meter.packet_out(*device_id, frame);
         }
         Ok(exchange)
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.interrupts.count() > 0
     }
 }
 
@@ -385,6 +390,7 @@ impl Session {
             )),
             process: process.clone(),
             meter,
+            interrupts: interrupts.clone(),
         };
         let lockstep = Lockstep::start(remote, &mut fabric, latency).map_err(cause)?;
         let ready = lock(&process).await_ready(|| interrupts.count() > 0)?;
@@ -410,7 +416,7 @@ impl Session {
         })
     }
 
-    /// Runs both up to and at `until`.
+    /// Runs both up to and at `until`, or less far if an interrupt comes.
     ///
     /// # Errors
     /// When the controller fails.
@@ -427,6 +433,9 @@ impl Session {
             };
             let at = at.max(self.now());
             self.advance(at)?;
+            if self.now() < at {
+                return Ok(());
+            }
             if choice.is_some_and(|choice| choice <= at) {
                 if self.tell_due(at)? {
                     self.call_now();
@@ -594,9 +603,10 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the controller. Returns the fabric as the run left it, and what did not end as it should.
+    /// Ends the controller, which a second interrupt kills. Returns the fabric as the run left it, and what did not end as it should.
     pub fn stop(mut self) -> (World, Option<String>) {
-        let stopped = self.child.take().map(|mut child| child.stop(PATIENCE));
+        let is_given_up = || self.interrupts.count() > 1;
+        let stopped = self.child.take().map(|mut child| child.stop(PATIENCE, is_given_up));
         (
             self.fabric,
             stopped.and_then(|stopped| not_ended("controller", stopped)),

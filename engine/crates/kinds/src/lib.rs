@@ -49,4 +49,4 @@ pub use slotwise_traffic::{
 };
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, Star, VoqRecord};
-pub use world::World;
+pub use world::{Ran, World};

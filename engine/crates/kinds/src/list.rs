@@ -11,7 +11,6 @@ use slotwise_units::{Instant, SignedDuration};
 
 use crate::build::{Build, Plan};
 use crate::kind::Kind;
-use crate::{Ops, Ring, Routed, Star};
 use slotwise_net::around::{Around, Beyond};
 use slotwise_net::capture::CapturePoint;
 use slotwise_net::effects::Effects;
@@ -112,10 +111,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    star: Star,
-    routed: Routed,
-    ring: Ring,
-    ops: Ops,
+    star: crate::star::Star,
+    routed: crate::routed::Routed,
+    ring: crate::ring::Ring,
+    ops: crate::ops::Ops,
 }
 
 impl Beyond for Kinds {

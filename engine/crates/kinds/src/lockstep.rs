@@ -7,11 +7,14 @@
 use std::collections::VecDeque;
 
 use crate::api::WorldError;
-use crate::world::World;
+use crate::world::{Ran, World};
 use slotwise_cards::packet::Frame;
 use slotwise_net::control_event::{ControlEvent, ControlMessage};
 use slotwise_net::standstill::Standstill;
 use slotwise_units::{Duration, Instant};
+
+/// Events after which a run without messages for the controller looks whether it is to stop.
+const EVENTS_A_LOOK: usize = 1 << 14;
 
 /// Smallest step of simulated time.
 const TICK: Duration = Duration::from_ns(1);
@@ -98,6 +101,11 @@ pub trait Controller {
         now: Instant,
         arrived: Vec<Arrival<Self::Notice>>,
     ) -> Result<Exchange, Self::Error>;
+
+    /// Returns true if the run is to stop at the time at which it is.
+    fn is_to_stop(&self) -> bool {
+        false
+    }
 }
 
 /// Why a run in lock step ended early.
@@ -188,9 +196,9 @@ impl<C: Controller> Lockstep<C> {
         self.take(fabric, answer)
     }
 
-    /// Runs both up to and at `until`.
+    /// Runs both up to and at `until`, or less far if the run is to stop.
     pub fn run_until(&mut self, fabric: &mut World, until: Instant) -> Result<(), LockstepError<C::Error>> {
-        loop {
+        while !self.controller.is_to_stop() {
             let due = [
                 self.under_way.front().map(|arrival| arrival.at + self.latency),
                 self.deadline,
@@ -198,10 +206,14 @@ impl<C: Controller> Lockstep<C> {
             ];
             let stop = due.into_iter().flatten().min().map_or(until, |due| due.min(until));
             // What happens at a time comes before what agents and controller hear at that time.
-            let is_early = fabric.run_until_control(stop);
+            let ran = fabric.run_events(stop, EVENTS_A_LOOK);
             if let Some(standstill) = fabric.standstill() {
                 return Err(standstill.clone().into());
             }
+            if ran == Ran::Part {
+                continue;
+            }
+            let is_early = ran == Ran::UntilControl;
             let now = fabric.now();
             self.collect(fabric)?;
             if is_early && !self.latency.is_zero() {
@@ -229,6 +241,7 @@ impl<C: Controller> Lockstep<C> {
                 self.take(fabric, answer)?;
             }
         }
+        Ok(())
     }
 
     /// Sends off what the devices have for the controller; what is for their agents, these handle at once.

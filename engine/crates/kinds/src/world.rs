@@ -34,6 +34,17 @@ use slotwise_traffic::HostMode;
 use slotwise_traffic::{FlowResult, Traffic};
 use slotwise_units::{Duration, Instant};
 
+/// Part of the time asked for that a network has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// All of it.
+    Whole,
+    /// Until an event that has something for the controller.
+    UntilControl,
+    /// Until the bound on the number of events.
+    Part,
+}
+
 /// The network of one scenario, and what acts on it.
 pub struct World {
     pub(crate) net: Net,
@@ -146,13 +157,21 @@ impl World {
 
     /// As [`World::run_until`], but stops right after an event that has something for the controller; true then.
     pub fn run_until_control(&mut self, until: Instant) -> bool {
-        while self.control.is_empty() {
+        self.run_events(until, usize::MAX) == Ran::UntilControl
+    }
+
+    /// As [`World::run_until_control`], but stops also after `most` events.
+    pub fn run_events(&mut self, until: Instant, most: usize) -> Ran {
+        for _ in 0..most {
+            if !self.control.is_empty() {
+                return Ran::UntilControl;
+            }
             if !self.run_next(until) {
                 self.net.pass_time(until);
-                return false;
+                return Ran::Whole;
             }
         }
-        true
+        Ran::Part
     }
 
     fn handle(&mut self, order: Order, event: Event) {

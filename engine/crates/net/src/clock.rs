@@ -24,6 +24,7 @@ impl Net {
     }
 
     /// The next event if it is not after `until`, which is now then; `None` for ever at a standstill.
+    #[inline]
     pub fn next_event(&mut self, until: Instant) -> Option<(Order, Event)> {
         if self.at_once.found.is_some() {
             return None;

@@ -270,6 +270,7 @@ impl EventQueue {
     }
 
     /// The next event if it is not after `limit_ns`, with its time and place.
+    #[inline]
     pub(crate) fn pop_until(&mut self, limit_ns: u64) -> Option<(u64, Order, Event)> {
         self.settle();
         let Entry { at_ns, order, event } = *self.heap.peek().filter(|entry| entry.at_ns <= limit_ns)?;
@@ -278,6 +279,7 @@ impl EventQueue {
     }
 
     /// All that the event that was given out last scheduled is there: it can go.
+    #[inline]
     pub(crate) fn settle(&mut self) {
         self.present.order.since = Order::BETWEEN.since;
         if std::mem::take(&mut self.is_spent) {

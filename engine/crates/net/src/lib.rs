@@ -116,6 +116,7 @@ impl Net {
     }
 
     /// All that an event has scheduled is there.
+    #[inline]
     pub fn settle(&mut self) {
         self.queue.settle();
     }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::json;
 use slotwise_scenario::{FlowGroup, Scenario, Source};
 
-use crate::report::is_of_run;
+use crate::flow::{FlowKind, FlowReport};
 use crate::shares::PairShare;
 
 /// Flows that receive this fraction of their demand are satisfied: their rates do not show fairness.
@@ -68,34 +68,35 @@ pub struct Compared {
 }
 
 /// Returns the most flows of a phase with the same demand, if they are at least half of its flows and some are not satisfied.
-pub fn compared(flows: &[Value], demands: &[Demand]) -> Option<Compared> {
-    let mut classes: BTreeMap<String, (Option<f64>, Vec<&Value>)> = BTreeMap::new();
+pub fn compared(flows: &[FlowReport], demands: &[Demand]) -> Option<Compared> {
+    let mut classes: BTreeMap<String, (Option<f64>, Vec<&FlowReport>)> = BTreeMap::new();
     for flow in flows {
-        let (class, demand_bps) = match is_of_run(flow) {
+        let (class, demand_bps) = match flow.is_of_run() {
             true => {
-                let demand = demands.get(usize::try_from(flow["entry"].as_u64()?).ok()?)?;
+                let demand = demands.get(flow.entry)?;
                 if demand.is_limited {
                     continue;
                 }
                 (demand.class.to_string(), demand.rate_bps)
             }
-            false if flow["kind"] == "file" || flow["kind"] == "web" => continue,
+            false if matches!(flow.kind, FlowKind::File | FlowKind::Web) => continue,
             false => {
-                let class = format!("{} {} {}", flow["kind"], flow["transport"], flow["offered_bps"]);
-                (class, flow["offered_bps"].as_f64())
+                let offered_bps = flow.offered_bps.flatten();
+                let transport = flow.transport.as_ref().and_then(Option::as_ref);
+                let class = format!("{} {} {}", json!(flow.kind), json!(transport), json!(offered_bps));
+                (class, offered_bps.map(|bps| bps as f64))
             }
         };
         classes.entry(class).or_insert((demand_bps, Vec::new())).1.push(flow);
     }
-    let rate_bps = |flow: &Value| flow["goodput_bps"].as_f64().unwrap_or(0.0);
-    let is_satisfied = |(demand_bps, flows): &(Option<f64>, Vec<&Value>)| {
-        demand_bps.is_some_and(|demand_bps| flows.iter().all(|flow| rate_bps(flow) >= SATISFIED * demand_bps))
+    let is_satisfied = |(demand_bps, flows): &(Option<f64>, Vec<&FlowReport>)| {
+        demand_bps.is_some_and(|demand_bps| flows.iter().all(|flow| flow.goodput_bps >= SATISFIED * demand_bps))
     };
     let classes = classes.into_values().filter(|class| !is_satisfied(class));
     let (_, most) = classes.max_by_key(|(_, flows)| flows.len())?;
-    let rates_bps: Vec<f64> = most.iter().map(|flow| rate_bps(flow)).collect();
+    let rates_bps: Vec<f64> = most.iter().map(|flow| flow.goodput_bps).collect();
     let is_compared = most.len() >= 2 && 2 * most.len() >= flows.len();
-    let kind = format!("{} flows", most.first()?["kind"].as_str()?.to_uppercase());
+    let kind = format!("{} flows", most.first()?.kind.name().to_uppercase());
     is_compared.then_some(Compared { rates_bps, kind })
 }
 
@@ -175,8 +176,6 @@ fn rate_text(bps: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn scenario(text: &str) -> Scenario {
@@ -215,23 +214,33 @@ mod tests {
     #[test]
     fn flows_with_the_same_demand_are_compared() {
         let mesh = Demand::all(&scenario(include_str!("../../../../topologies/mesh5.yaml")));
-        let flow = |entry: usize, bps: f64| json!({"name": "f", "kind": "tcp", "entry": entry, "goodput_bps": bps});
+        let flow = |entry: usize, goodput_bps: f64| FlowReport {
+            name: Some("f".into()),
+            entry,
+            goodput_bps,
+            ..FlowReport::default()
+        };
         let found = compared(&[flow(0, 1e6), flow(1, 3e6)], &mesh).unwrap();
         assert_eq!((found.rates_bps, found.kind.as_str()), (vec![1e6, 3e6], "TCP flows"));
         assert_eq!(compared(&[flow(0, 1e6)], &mesh), None, "one alone");
-        let of_phase = |kind: &str, offered_bps: Value, bps: f64| json!({"kind": kind, "transport": null, "offered_bps": offered_bps, "goodput_bps": bps});
-        let udp = |bps| of_phase("udp", json!(1e6), bps);
+        let of_phase = |kind: FlowKind, offered_bps: Option<u64>, goodput_bps: f64| FlowReport {
+            kind,
+            offered_bps: Some(offered_bps),
+            goodput_bps,
+            ..FlowReport::default()
+        };
+        let udp = |bps| of_phase(FlowKind::Udp, Some(1_000_000), bps);
         assert_eq!(compared(&[udp(1e6), udp(0.99e6)], &[]), None, "satisfied");
         assert!(compared(&[udp(1e6), udp(0.5e6)], &[]).is_some());
         let satisfied = [flow(0, 1e6), flow(1, 3e6), udp(1e6), udp(1e6)];
         assert_eq!(compared(&satisfied, &mesh).unwrap().rates_bps, [1e6, 3e6]);
-        let tcp = of_phase("tcp", Value::Null, 5e6);
+        let tcp = of_phase(FlowKind::Tcp, None, 5e6);
         let few = [
             udp(0.1e6),
             udp(0.2e6),
             tcp.clone(),
-            of_phase("web", Value::Null, 1e6),
-            of_phase("tcp", json!(1), 1.0),
+            of_phase(FlowKind::Web, None, 1e6),
+            of_phase(FlowKind::Tcp, Some(1), 1.0),
         ];
         assert_eq!(compared(&few, &[]), None, "less than half of the flows");
         assert_eq!(

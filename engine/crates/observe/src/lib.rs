@@ -13,6 +13,7 @@ pub mod diff;
 pub mod events;
 pub mod facts;
 pub mod faults;
+pub mod flow;
 pub mod lateness;
 pub mod live;
 pub mod news;

@@ -11,6 +11,7 @@ use crate::changes::ControllerChange;
 use crate::compared::About;
 use crate::facts::HotPair;
 use crate::faults::FaultReport;
+use crate::flow::FlowReport;
 use crate::lateness::{Beat, Lateness};
 use crate::per_star::StarReport;
 use crate::sessions::{DistanceSeries, SessionSeries};
@@ -211,7 +212,7 @@ pub struct PhaseReport {
     /// End in fabric time.
     pub end_ns: Instant,
     /// Flows as their ends measured them.
-    pub flows: Vec<Value>,
+    pub flows: Vec<FlowReport>,
     /// Files moved, with their digests.
     pub files: Vec<Value>,
     /// How many flows hosts of Linux played whose results are lost, as the run ended before they did.
@@ -358,11 +359,6 @@ pub struct PairSeries {
     pub granted_slots: Vec<u32>,
     /// Bytes of hosts' packets that reached the far edge.
     pub delivered_bytes: Vec<Bytes>,
-}
-
-/// Whether a flow lasts as long as the run: it is in the report with the last phase, and none of that phase's traffic. Such flows have names.
-pub fn is_of_run(flow: &Value) -> bool {
-    flow["name"].is_string()
 }
 
 /// A master that was shut down or taken back.

@@ -11,7 +11,8 @@ use slotwise_units::{Bytes, Duration, Instant};
 use crate::changes::By;
 use crate::compared::{Compared, compared};
 use crate::faults::FaultSummary;
-use crate::report::{FirstLight, PhaseReport, Report, Synchronization, is_of_run, scheduler_text};
+use crate::flow::{DelayReport, FlowReport};
+use crate::report::{FirstLight, PhaseReport, Report, Synchronization, scheduler_text};
 use crate::{sessions, shares, trains};
 
 /// Warnings, or failures, beyond this number are counted in the summary.
@@ -87,10 +88,10 @@ impl Report {
             let length = phase.end_ns.saturating_since(phase.start_ns).max(Duration::from_ns(1));
             let head = format!("{:<12} {:>5.1} s", phase.name, length.seconds());
             // Without a star the run is one phase.
-            let flows: Vec<&Value> = phase
+            let flows: Vec<&FlowReport> = phase
                 .flows
                 .iter()
-                .filter(|flow| !(has_star && is_of_run(flow)))
+                .filter(|flow| !(has_star && flow.is_of_run()))
                 .collect();
             if flows.is_empty() && !has_star {
                 // Traffic that hosts generate themselves is not counted.
@@ -109,7 +110,7 @@ impl Report {
             text.extend(phase.files.iter().map(file));
         }
         let of_run = self.phases.iter().flat_map(|phase| &phase.flows);
-        let of_run: Vec<&Value> = of_run.filter(|flow| has_star && is_of_run(flow)).collect();
+        let of_run: Vec<&FlowReport> = of_run.filter(|flow| has_star && flow.is_of_run()).collect();
         if !of_run.is_empty() {
             let seconds = self.duration_ns.seconds();
             let rate = mbps(rate_bps(bytes_of(&of_run), self.duration_ns));
@@ -313,12 +314,13 @@ fn latency(phases: &[PhaseReport]) -> String {
     let flows = || phases.iter().flat_map(|phase| &phase.flows);
     let (mut packets, mut sum_ns, mut max_ns) = (0.0, 0.0, 0.0_f64);
     for flow in flows() {
-        let delay = &flow["delay_ns"];
-        let received = flow["received_packets"].as_f64().unwrap_or(0.0);
-        if let (Some(mean), Some(max)) = (delay["mean"].as_f64(), delay["max"].as_f64()) {
+        let received = flow.received_packets.unwrap_or(0) as f64;
+        if let Some(Some(DelayReport { mean, max, .. })) = &flow.delay_ns
+            && let Some(mean) = mean.as_f64()
+        {
             packets += received;
             sum_ns += received * mean;
-            max_ns = max_ns.max(max);
+            max_ns = max_ns.max(*max as f64);
         }
     }
     let ms = |ns: f64| ns / 1e6;
@@ -329,8 +331,10 @@ fn latency(phases: &[PhaseReport]) -> String {
             format!("one-way delay: mean {mean_ms:.2} ms, max {:.2} ms", ms(max_ns)),
         );
     }
-    let round_trips = flows().filter_map(|flow| flow["stream"]["srtt_ns"].as_f64());
-    let mut round_trips: Vec<f64> = round_trips.filter(|ns| *ns > 0.0).collect();
+    let streams = flows().filter_map(|flow| flow.stream.as_ref().and_then(Option::as_ref));
+    let round_trips = streams.filter_map(|stream| stream.srtt_ns.flatten());
+    let round_trips = round_trips.filter(|ns| *ns > 0).map(|ns| ns as f64);
+    let mut round_trips: Vec<f64> = round_trips.collect();
     round_trips.sort_by(f64::total_cmp);
     match round_trips[..] {
         [] => String::new(),
@@ -409,13 +413,13 @@ fn listed(label: &str, texts: &[String]) -> String {
     text
 }
 
-fn bytes_of(flows: &[&Value]) -> Bytes {
-    Bytes::new(flows.iter().filter_map(|flow| flow["bytes"].as_u64()).sum())
+fn bytes_of(flows: &[&FlowReport]) -> Bytes {
+    Bytes::new(flows.iter().map(|flow| flow.bytes).sum())
 }
 
 /// Returns the number of flows that received nothing, if any; their sources may have sent nothing.
-fn silence(flows: &[&Value]) -> String {
-    match flows.iter().filter(|flow| flow["bytes"] == 0).count() {
+fn silence(flows: &[&FlowReport]) -> String {
+    match flows.iter().filter(|flow| flow.bytes == 0).count() {
         0 => String::new(),
         count => format!(", {count} received no data"),
     }
@@ -428,9 +432,8 @@ fn lost(flows: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::flow::StreamReport;
 
     #[test]
     fn a_flood_of_failures_is_counted() {
@@ -479,15 +482,17 @@ mod tests {
 
     #[test]
     fn flows_without_data_are_counted() {
-        assert_eq!(silence(&[&json!({"bytes": 1})]), "");
-        let flows = [json!({"bytes": 0}), json!({"bytes": 5}), json!({"bytes": 0})];
-        assert_eq!(silence(&flows.iter().collect::<Vec<_>>()), ", 2 received no data");
+        let flow = |bytes| FlowReport {
+            bytes,
+            ..FlowReport::default()
+        };
+        assert_eq!(silence(&[&flow(1)]), "");
+        assert_eq!(silence(&[&flow(0), &flow(5), &flow(0)]), ", 2 received no data");
     }
 
     #[test]
     fn latency_is_end_to_end_where_it_was_measured() {
-        let of = |flows: Value| {
-            let flows = flows.as_array().unwrap().clone();
+        let of = |flows: Vec<FlowReport>| {
             latency(&[PhaseReport {
                 name: "run".into(),
                 start_ns: Instant::ZERO,
@@ -497,18 +502,42 @@ mod tests {
                 lost_flows: 0,
             }])
         };
-        let slow = json!({"received_packets": 1, "delay_ns": {"mean": 4e6, "max": 5e6}});
-        let fast =
-            json!({"received_packets": 3, "delay_ns": {"mean": 2e6, "max": 3e6}, "stream": {"srtt_ns": 9_000_000}});
+        let stream = |srtt_ns| {
+            Some(Some(StreamReport {
+                retransmissions: 0,
+                timeouts: None,
+                srtt_ns: Some(srtt_ns),
+                window_bytes: None,
+            }))
+        };
+        let delayed = |received_packets, mean: u64, max| FlowReport {
+            received_packets: Some(received_packets),
+            delay_ns: Some(Some(DelayReport {
+                min: None,
+                mean: mean.into(),
+                p99: None,
+                max,
+            })),
+            ..FlowReport::default()
+        };
+        let slow = delayed(1, 4_000_000, 5_000_000);
+        let fast = FlowReport {
+            stream: stream(Some(9_000_000)),
+            ..delayed(3, 2_000_000, 3_000_000)
+        };
         assert_eq!(
-            of(json!([slow, fast])),
+            of(vec![slow, fast]),
             "  latency       one-way delay: mean 2.50 ms, max 5.00 ms\n"
         );
-        let tcp = |ns: u64| json!({"delay_ns": null, "stream": {"srtt_ns": ns}});
+        let tcp = |ns: u64| FlowReport {
+            delay_ns: Some(None),
+            stream: stream(Some(ns)),
+            ..FlowReport::default()
+        };
         assert_eq!(
-            of(json!([tcp(9_000_000), tcp(2_000_000), tcp(0), tcp(4_000_000)])),
+            of(vec![tcp(9_000_000), tcp(2_000_000), tcp(0), tcp(4_000_000)]),
             "  latency       TCP round-trip time (smoothed, at the end of each flow): median 4.0 ms, max 9.0 ms\n"
         );
-        assert_eq!(of(json!([{"bytes": 1}])), "");
+        assert_eq!(of(vec![FlowReport::default()]), "");
     }
 }

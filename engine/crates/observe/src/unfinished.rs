@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Flows of a size that did not come through, whoever played them, in networks of any kind.
 
-use serde_json::Value;
 use slotwise_scenario::{Scenario, Source, TrafficKind};
 use slotwise_units::Bytes;
 
-use crate::report::{PhaseReport, is_of_run};
+use crate::flow::FlowReport;
+use crate::report::PhaseReport;
 
 /// More of them are counted, not named.
 const NAMED: usize = 8;
 
 /// Data that a flow of a report is to deliver; `None` if it goes on until it is stopped. `phase` is the number of its phase.
-fn size(scenario: &Scenario, phase: usize, flow: &Value) -> Option<Bytes> {
-    if is_of_run(flow) {
-        return flow_bytes(scenario, flow);
+fn size(scenario: &Scenario, phase: usize, flow: &FlowReport) -> Option<Bytes> {
+    if flow.is_of_run() {
+        return flow_bytes(scenario, flow.entry);
     }
-    match scenario.phases.get(phase)?.traffic.get(entry(flow)?)?.kind {
+    match scenario.phases.get(phase)?.traffic.get(flow.entry)?.kind {
         TrafficKind::File { bytes, .. } => Some(bytes),
         _ => None,
     }
 }
 
-/// The same of a flow over the whole run.
-pub fn flow_bytes(scenario: &Scenario, flow: &Value) -> Option<Bytes> {
-    match scenario.routed.flows.get(entry(flow)?)?.source {
+/// The same of a flow over the whole run, by the index of its group.
+pub fn flow_bytes(scenario: &Scenario, entry: usize) -> Option<Bytes> {
+    match scenario.routed.flows.get(entry)?.source {
         Source::Stream { bytes } => bytes,
         Source::Gtp(session) => session.bytes,
         Source::Udp { .. } | Source::Web { .. } => None,
     }
-}
-
-fn entry(flow: &Value) -> Option<usize> {
-    usize::try_from(flow["entry"].as_u64()?).ok()
 }
 
 /// Says of each flow of a size that has not come through what arrived of it.
@@ -41,16 +37,13 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
         .enumerate()
         .flat_map(|(number, phase)| phase.flows.iter().map(move |flow| (number, phase, flow)));
     let mut unfinished = flows.filter_map(|(number, phase, flow)| {
-        let (bytes, arrived) = (size(scenario, number, flow)?.get(), flow["bytes"].as_u64()?);
+        let (bytes, arrived) = (size(scenario, number, flow)?.get(), flow.bytes);
         // What Linux plays has no time of its end.
-        let is_through = flow["completed_ns"].is_u64() || arrived >= bytes;
+        let is_through = flow.completed_ns.flatten().is_some() || arrived >= bytes;
         (!is_through).then(|| {
-            let text = |field: &str| flow[field].as_str().unwrap_or("?").to_owned();
-            let what = match is_of_run(flow) {
-                true => format!("flow {}", text("name")),
-                false => "file".to_owned(),
-            };
-            let (from, to) = (text("from"), text("to"));
+            let name = flow.name.as_ref();
+            let what = name.map_or_else(|| "file".to_owned(), |name| format!("flow {name}"));
+            let FlowReport { from, to, .. } = flow;
             format!(
                 "{what} from {from} to {to}: incomplete: {arrived} of {bytes} bytes by the end of phase '{}'",
                 phase.name
@@ -67,12 +60,11 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use slotwise_units::Instant;
 
     use super::*;
 
-    fn phase(flows: Vec<Value>) -> PhaseReport {
+    fn phase(flows: Vec<FlowReport>) -> PhaseReport {
         PhaseReport {
             name: "run".into(),
             start_ns: Instant::ZERO,
@@ -99,8 +91,19 @@ mod tests {
             let is_endless = matches!(group.source, Source::Stream { bytes: None } | Source::Udp { .. });
             is_endless
         });
-        let flow = |name: &str, entry: usize, bytes: u64, completed_ns: Option<u64>| json!({"name": name, "entry": entry, "from": "a", "to": "b", "bytes": bytes, "completed_ns": completed_ns});
-        let of_linux = json!({"name": "sized.1", "entry": sized, "from": "a", "to": "b", "bytes": 100_000});
+        let flow = |name: &str, entry: usize, bytes: u64, completed_ns: Option<u64>| FlowReport {
+            name: Some(name.into()),
+            entry,
+            from: "a".into(),
+            to: "b".into(),
+            bytes,
+            completed_ns: Some(completed_ns),
+            ..FlowReport::default()
+        };
+        let of_linux = FlowReport {
+            completed_ns: None,
+            ..flow("sized.1", sized, 100_000, None)
+        };
         let through = vec![
             flow("sized.0", sized, 100_000, Some(5)),
             of_linux,

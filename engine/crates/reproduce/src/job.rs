@@ -70,10 +70,15 @@ impl Job {
 
     /// Whether its results are there; if others are, what is wrong with them.
     fn is_done(&self) -> Result<bool, String> {
-        match Marker::read(&self.directory).filter(|marker| marker.inputs == self.inputs) {
+        match Marker::read(&self.directory)?.filter(|marker| marker.inputs == self.inputs) {
             Some(marker) => marker.check(&self.directory).map(|()| true),
             None => Ok(false),
         }
+    }
+
+    /// Deletes its results, if there are any.
+    pub fn forget(&self) -> Result<(), WorkError> {
+        delete(&self.directory)
     }
 
     /// Whether it has to be made.
@@ -146,13 +151,14 @@ impl Job {
             reason,
         };
         let marker = Marker::read(directory)
+            .map_err(&changed)?
             .filter(|marker| marker.inputs == self.inputs)
             .ok_or_else(|| changed("its marker has changed".to_owned()))?;
         let mut recording = Recording::default();
         for table in TableName::ALL {
             let name = columns_file(*table);
             // A table without rows has no file.
-            if let Some(bytes) = marker.read_file(directory, &name).map_err(changed)? {
+            if let Some(bytes) = marker.read_file(directory, &name).map_err(&changed)? {
                 *recording.table_mut(*table) =
                     columns::read(bytes, table.empty()).map_err(|source| WorkError::Columns {
                         path: directory.join(&name),

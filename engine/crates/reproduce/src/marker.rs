@@ -45,12 +45,20 @@ impl Marker {
         }
     }
 
-    /// That of a directory, if there is one that can be read.
-    pub fn read(directory: &Path) -> Option<Marker> {
+    /// Reads the marker of a directory; `None` without such a directory.
+    ///
+    /// # Errors
+    /// The reason for which a directory has no marker that can be read.
+    pub fn read(directory: &Path) -> Result<Option<Marker>, String> {
+        if !directory.exists() {
+            return Ok(None);
+        }
         let mut bytes = Vec::new();
-        let file = open(&directory.join(FILE)).ok()?;
-        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        open(&directory.join(FILE))
+            .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
+            .map_err(|error| format!("{FILE}: {error}"))?;
+        let marker = serde_json::from_slice(&bytes).map_err(|error| format!("{FILE}: {error}"))?;
+        Ok(Some(marker))
     }
 
     /// Writes one of the run's files.

@@ -224,6 +224,18 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
     Ok((experiment, jobs))
 }
 
+/// Deletes the results of the runs that `options` ask for, so that all are made again.
+///
+/// # Errors
+/// As for [`reproduce`].
+pub fn forget(options: &Options, runner: &dyn Runner) -> Result<(), RunnerError> {
+    let (_, jobs) = plan(options, runner)?;
+    for job in &jobs {
+        job.forget()?;
+    }
+    Ok(())
+}
+
 /// Runs what `options` ask for, with networks that `runner` runs.
 ///
 /// # Errors

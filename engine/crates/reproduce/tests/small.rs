@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use slotwise_reproduce::experiment::Experiment;
-use slotwise_reproduce::work::{How, Options, Progress, Task, make, pending, plain_text, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, Task, forget, make, pending, plain_text, reproduce};
 use support::{Direct, repository};
 
 const NETWORK: &str = "version: 1
@@ -343,7 +343,10 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
     let run = quick.results().join("runs/xcp/5");
     let flows = run.join("flows.parquet");
     let not_the_file = "flows.parquet is not the file written by the run";
-    let damages: [(&dyn Fn(), &str); 5] = [
+    let marker = run.join("done.json");
+    let damages: [(&dyn Fn(), &str); 7] = [
+        (&|| fs::write(&marker, "{\"en").unwrap(), "done.json: EOF while parsing"),
+        (&|| fs::remove_file(&marker).unwrap(), "done.json: No such file"),
         (&|| fs::remove_file(&flows).unwrap(), "flows.parquet: No such file"),
         (&|| fs::write(&flows, "").unwrap(), not_the_file),
         (
@@ -383,8 +386,30 @@ fn a_run_whose_files_are_not_those_that_it_wrote_is_made_again() {
         assert!(again[0].1.starts_with(why), "{again:?}");
         assert!(files(&quick.results()) == right);
     }
-    // A mark that cannot be read.
-    fs::write(run.join("done.json"), "{\"en").unwrap();
-    reproduce(&quick, &Direct::new(), &|_| {}).unwrap();
+}
+
+#[test]
+fn an_experiment_goes_on_where_it_ended_and_a_fresh_one_makes_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let (quick, right) = made_quickly(directory.path());
+    let made_now = || {
+        let made = Mutex::new(Vec::new());
+        let note = |progress| {
+            if let Progress::Finished { run, how, .. } = progress
+                && how == How::Made
+            {
+                made.lock().unwrap().push(run);
+            }
+        };
+        reproduce(&quick, &Direct::new(), &note).unwrap();
+        made.into_inner().unwrap()
+    };
+    assert_eq!(made_now(), Vec::<String>::new());
+    // Interrupted before this one, and before the facts.
+    fs::remove_dir_all(quick.results().join("runs/xcp/5")).unwrap();
+    fs::remove_file(quick.results().join("facts.json")).unwrap();
+    assert_eq!(made_now(), ["xcp seed 5"]);
+    forget(&quick, &Direct::new()).unwrap();
+    assert_eq!(made_now().len(), 2);
     assert!(files(&quick.results()) == right);
 }

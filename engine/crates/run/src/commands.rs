@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 use slotwise_control::network::Fibre;
 
+use crate::hold::HoldOrder;
+
 /// Longest line that is read as a command.
 const MAX_LINE_BYTES: u64 = 4096;
 /// More names than this are not listed.
@@ -30,6 +32,9 @@ pub enum CommandError {
         /// The name of a fibre that there is.
         example: String,
     },
+    /// A line that is no order for a run that is held.
+    #[error("invalid order '{0}'; expected 'step TIME' (such as 'step 10 us'), 'continue' or 'end'")]
+    NoOrder(String),
     /// It goes on and on.
     #[error("command too long; expected at most {MAX_LINE_BYTES} bytes")]
     TooLong,
@@ -50,6 +55,15 @@ enum Line {
     Fibre { name: String, up: bool },
 }
 
+/// Order to a run from the page or the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// Cut or mend a fibre.
+    Fibre(FibreCommand),
+    /// Let a run that is held go on.
+    Hold(HoldOrder),
+}
+
 /// A change of a fibre, as somebody asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FibreCommand {
@@ -67,7 +81,11 @@ impl FibreCommand {
         json!({"event": "fibre", "name": self.name, "up": self.is_up})
     }
 
-    fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
+    /// Reads a line of JSON.
+    ///
+    /// # Errors
+    /// When it is no command for one of these fibres.
+    pub fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
         let Line::Fibre { name, up } = serde_json::from_slice(line).map_err(|error| {
             let example = fibres.first().map_or("edge0-core0", |(name, _)| name);
             CommandError::NoCommand {
@@ -105,12 +123,11 @@ impl FibreCommand {
     }
 }
 
-/// Reads commands for these fibres, by all their names, until the input ends or nobody listens any more; `tell` says whether somebody
-/// does.
-pub fn read(
+/// Reads lines, which `parse` makes commands of, until the input ends or nobody listens any more; `tell` says whether somebody does.
+pub fn read<T>(
     mut input: impl BufRead,
-    fibres: &[(String, Fibre)],
-    mut tell: impl FnMut(Result<FibreCommand, CommandError>) -> bool,
+    parse: impl Fn(&[u8]) -> Result<T, CommandError>,
+    mut tell: impl FnMut(Result<T, CommandError>) -> bool,
 ) {
     let mut line = Vec::new();
     loop {
@@ -128,7 +145,7 @@ pub fn read(
             }
             Ok(_) if line.trim_ascii().is_empty() => {}
             Ok(_) => {
-                if !tell(FibreCommand::parse(&line, fibres)) {
+                if !tell(parse(&line)) {
                     return;
                 }
             }
@@ -157,7 +174,8 @@ mod tests {
     fn heard_by(scenario: &[u8], input: &[u8]) -> Vec<Result<(Fibre, bool), String>> {
         let fibres = Network::parse(scenario).unwrap().fibres();
         let mut heard = Vec::new();
-        read(input, &fibres, |command| {
+        let parse = |line: &[u8]| FibreCommand::parse(line, &fibres);
+        read(input, parse, |command| {
             let what = command.map(|command| (command.fibre, command.is_up));
             heard.push(what.map_err(|error| error.to_string()));
             true

@@ -4,9 +4,9 @@
 //! Process 1 of a PID namespace holds the fabric and the P4Runtime server; the host agent and its interfaces live in a network
 //! namespace of their own; the controller is a process beside them. See [`crate::isolate`].
 
+mod clock;
 mod events;
 mod finish;
-mod phases;
 mod start;
 
 use std::collections::BTreeMap;
@@ -17,10 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use signal_hook::iterator::Signals;
 use slotwise_control::calls::{Called, Calls};
 use slotwise_control::child::{ChildEvent, JsonChild};
 use slotwise_control::choices::Choices;
@@ -30,18 +29,18 @@ use slotwise_control::network::Network;
 use slotwise_control::port_news::{PortBoard, PortNews};
 use slotwise_control::processes::{Earlier, Poll};
 use slotwise_control::run_directory::{MARK, RunDirectory};
-use slotwise_kinds::FrameRecord;
 use slotwise_netio::CpuPlan;
-use slotwise_observe::events::Events;
-use slotwise_observe::news::Newsroom;
-use slotwise_observe::report::Moment;
+use slotwise_observe::flow::FlowReport;
+use slotwise_observe::live::LiveView;
 use slotwise_observe::series::PeriodNow;
 use slotwise_p4runtime::Server;
 use slotwise_units as units;
 
+use self::clock::Wall;
 use crate::attach::{self, Attachment};
 use crate::bmv2::{self, Bmv2};
-use crate::commands::{self, CommandError, FibreCommand};
+use crate::commands::{self, CommandError, FibreCommand, Order};
+use crate::driver::{Run, Spectators};
 use crate::fabric_cpu::FabricCpu;
 use crate::isolate;
 use crate::neighbours::{self, Neighbours};
@@ -52,7 +51,7 @@ use crate::run::{PhaseRun, RunArgs, check_free};
 use crate::tunnels::Tunnels;
 use crate::web::Watch;
 use slotwise_cli::RunError;
-use slotwise_cli::interrupts::{end_signals, when_input_ends};
+use slotwise_cli::interrupts::Interrupts;
 use slotwise_cli::notes::say;
 
 /// Time for the hosts or the controller to come up.
@@ -113,8 +112,8 @@ enum Heard {
     Hosts(ChildEvent),
     Controller(ChildEvent),
     Command(Result<FibreCommand, CommandError>),
-    /// Change of a fibre requested on the page.
-    Page(FibreCommand),
+    /// Order of the page.
+    Page(Order),
     Port(PortNews),
     Called(Called),
     /// Answer to a periodic request for the statistics of the controller process with this number.
@@ -191,20 +190,26 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
     // What this process's other threads do in the kernel may not be interruptible for longer than a slot.
     CpuPlan::new().avoid_fabric();
     let (sender, heard) = channel();
-    listen_to_signals(sender.clone())?;
+    let signals = sender.clone();
+    // Nobody hears it when the run has ended before.
+    let interrupts = Interrupts::listen_and(move || drop(signals.send(Heard::Signal)))?;
     isolate::unblock_signals()?;
     if args.run.until_input_ends && args.attach.is_none() {
-        let sender = sender.clone();
-        // Nobody hears it when the run has ended before.
-        when_input_ends(move || drop(sender.send(Heard::Signal)))?;
+        interrupts.listen_to_input()?;
     }
-    let watch = watch(args, &network, sender.clone())?;
-    let events = args.run.events(COMMAND, &network.scenario)?;
+    let page = sender.clone();
+    let tell = move |order: Order| page.send(Heard::Page(order)).is_ok();
+    let has = (!args.external_controller, args.attach.is_none());
+    let mut spectators = Spectators {
+        view: None,
+        watch: Watch::start(&args.run.web, COMMAND, &network, has, (tell, None))?,
+        events: args.run.events(COMMAND, &network.scenario)?,
+    };
     let directory = RunDirectory::create()?;
     let answers = sender.clone();
     // Nobody hears it when the run has ended before.
     let calls = Calls::start(move |called| drop(answers.send(Heard::Called(called))))?;
-    let mut emulation = Emulation {
+    let emulation = Emulation {
         args: &args.run,
         external_controller: args.external_controller,
         network: &network,
@@ -216,12 +221,10 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         choices: Choices::default(),
         ports: PortBoard::default(),
         controller_plan: None,
-        programs,
         bmv2_program,
         bmv2: None,
         directory: directory.path(),
-        events,
-        watch,
+        interrupts: interrupts.clone(),
         sender,
         heard,
         failures: Vec::new(),
@@ -229,32 +232,20 @@ pub fn emulate(args: &EmulateArgs) -> Result<Option<bool>, RunError> {
         restarts: 0,
         earlier: Earlier::default(),
         poll: Poll::default(),
-        interrupted: false,
         view,
         neighbours: None,
         tunnels: Tunnels::default(),
     };
-    match attachments {
-        Some(list) => emulation.attached(&list),
-        None => emulation.with_hosts(),
-    }
-    .map(Some)
-}
-
-/// The page, if it is asked for; what its readers want of fibres goes where all else is heard.
-fn watch(args: &EmulateArgs, network: &Network, sender: Sender<Heard>) -> Result<Option<Watch>, RunError> {
-    let (fibre_sender, fibres) = channel();
-    let has = (!args.external_controller, args.attach.is_none());
-    let watch = Watch::start(&args.run.web, COMMAND, network, has, fibre_sender)?;
-    if watch.is_some() {
-        let pass_on = move || {
-            fibres
-                .into_iter()
-                .all(|command| sender.send(Heard::Page(command)).is_ok())
-        };
-        thread::Builder::new().name("fibres".into()).spawn(pass_on)?;
-    }
-    Ok(watch)
+    let clock = match attachments {
+        Some(list) => emulation.attached(&list)?,
+        None => emulation.with_hosts()?,
+    };
+    // What is attached has standard output for its answers.
+    spectators.view = args.attach.is_none().then(LiveView::new);
+    let scenario = &network.scenario;
+    let parts = (&args.run, &home, scenario);
+    let run = Run::new(clock, scenario, spectators);
+    run.finish(COMMAND, parts, programs, &interrupts).map(Some)
 }
 
 /// Chooses the fabric's CPU and runs the scenario in namespaces of its own. Call with one thread.
@@ -262,18 +253,6 @@ pub fn outside() -> Result<ExitCode, RunError> {
     isolate::check_root()?;
     let cpu = FabricCpu::choose();
     Ok(isolate::run_inside(cpu.environment())?)
-}
-
-fn listen_to_signals(sender: Sender<Heard>) -> Result<(), RunError> {
-    let mut signals = Signals::new(end_signals())?;
-    thread::spawn(move || {
-        for _ in signals.forever() {
-            if sender.send(Heard::Signal).is_err() {
-                return;
-            }
-        }
-    });
-    Ok(())
 }
 
 struct Emulation<'a> {
@@ -294,13 +273,10 @@ struct Emulation<'a> {
     ports: PortBoard,
     /// Network configuration of the controller, once the network exists.
     controller_plan: Option<ControllerPlan>,
-    /// Digests of the programs, none if somebody else's controller loads them.
-    programs: BTreeMap<&'static str, String>,
     bmv2_program: Option<PathBuf>,
     bmv2: Option<Bmv2>,
     directory: &'a Path,
-    events: Events,
-    watch: Option<Watch>,
+    interrupts: Interrupts,
     sender: Sender<Heard>,
     heard: Receiver<Heard>,
     failures: Vec<String>,
@@ -309,7 +285,6 @@ struct Emulation<'a> {
     /// Controller processes that exited, and requests to the current one.
     earlier: Earlier,
     poll: Poll,
-    interrupted: bool,
     /// The machine's processes, for the first look at them.
     view: Option<File>,
     /// Competing threads on the emulator's CPU when measurement began.
@@ -328,16 +303,11 @@ struct Running {
     hosts: Option<JsonChild>,
     phases: Vec<PhaseRun>,
     /// Flows over the whole run generated by Linux hosts.
-    whole_flows: Vec<Value>,
-    frames: Vec<FrameRecord>,
-    /// Samples of the whole network so far.
-    moments: Vec<Moment>,
+    whole_flows: Vec<FlowReport>,
     /// Metrics of the last period.
     period: PeriodNow,
     /// The same, not yet sent to the page.
     new_period: PeriodNow,
-    /// Event log.
-    news: Newsroom,
 }
 
 impl Running {
@@ -352,8 +322,8 @@ impl Running {
     }
 }
 
-impl Emulation<'_> {
-    fn with_hosts(&mut self) -> Result<bool, RunError> {
+impl<'a> Emulation<'a> {
+    fn with_hosts(mut self) -> Result<Wall<'a>, RunError> {
         say!("starting {} hosts ...", self.network.scenario.host_count());
         let mut command = python::module_of_home(self.home, "live.agent", PYTHON.as_ref());
         let cpus = CpuPlan::new();
@@ -377,28 +347,28 @@ impl Emulation<'_> {
         let ready = self.await_event(HOSTS, "ready")?;
         let namespace = File::open(format!("/proc/{}/ns/net", hosts.id()))?;
         let access = Access::open(&ready["ports"], Some(namespace))?;
-        let mut running = self.start(access, Some(hosts))?;
-        let ended = self.run_phases(&mut running);
-        self.conclude(running, ended)
+        let running = self.start(access, Some(hosts))?;
+        Ok(Wall::new(self, running))
     }
 
     fn listen_to_commands(&self) -> io::Result<()> {
         let (fibres, sender) = (self.network.fibres(), self.sender.clone());
-        let until_input_ends = self.args.until_input_ends;
+        let interrupts = self.args.until_input_ends.then(|| self.interrupts.clone());
         let listen = move || {
             let mut input = io::stdin().lock();
-            commands::read(&mut input, &fibres, |command| {
+            let parse = |line: &[u8]| FibreCommand::parse(line, &fibres);
+            commands::read(&mut input, parse, |command| {
                 sender.send(Heard::Command(command)).is_ok()
             });
-            if until_input_ends {
+            if let Some(interrupts) = interrupts {
                 let _ = io::copy(&mut input, &mut io::sink());
-                let _ = sender.send(Heard::Signal);
+                interrupts.add();
             }
         };
         thread::Builder::new().name("commands".into()).spawn(listen).map(drop)
     }
 
-    fn attached(&mut self, list: &[Attachment]) -> Result<bool, RunError> {
+    fn attached(mut self, list: &[Attachment]) -> Result<Wall<'a>, RunError> {
         let access = Access::open(&json!(list), None)?;
         let probed = list
             .iter()
@@ -409,23 +379,7 @@ impl Emulation<'_> {
         self.tunnels = Tunnels::measure(&probed).map_err(|error| format!("--attach: probe: {error}"))?;
         say!("{}", json!({"event": "ready"}));
         self.listen_to_commands()?;
-        let ended = loop {
-            let until_page = self
-                .watch
-                .as_ref()
-                .map(|watch| watch.next().saturating_duration_since(Instant::now()));
-            let patience = until_page.map_or(VIEW_PERIOD, |until| until.min(VIEW_PERIOD));
-            if let Err(error) = self.listen(&mut running, patience) {
-                break Err(error);
-            }
-            self.tell_of_interfaces(&running);
-            self.show_page(&mut running, 0);
-            if self.interrupted {
-                self.interrupted = false;
-                break Ok(());
-            }
-        };
-        self.conclude(running, ended)
+        Ok(Wall::new(self, running))
     }
 
     /// Says at once and in the report which interfaces went, or were made anew. Those of the run's own hosts must not.
@@ -440,18 +394,6 @@ impl Emulation<'_> {
             if kept.len() < MOST_NOTES {
                 let at_s = running.now().since_start().seconds();
                 kept.push(format!("at {at_s:.1} s: {text}"));
-            }
-        }
-    }
-
-    /// Ends a run. What ended it early is told with what it did up to there, unless the fabric itself has gone.
-    fn conclude(&mut self, running: Running, ended: Result<(), RunError>) -> Result<bool, RunError> {
-        match ended {
-            Ok(()) => self.finish(running),
-            Err(error) if running.fabric.has_ended() => Err(self.cause(running, error)),
-            Err(error) => {
-                self.failures.push(error.to_string());
-                self.finish(running)
             }
         }
     }

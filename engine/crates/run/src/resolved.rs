@@ -267,29 +267,13 @@ fn node(scenario: &Scenario, device: Device) -> Option<Node> {
 }
 
 fn label(scenario: &Scenario, device: Device) -> String {
-    let number = usize::from(device.number());
-    let name = match device {
-        Device::Router(_) => scenario.routed.routers.get(number),
-        Device::Station(_) => scenario
-            .ring
-            .as_ref()
-            .and_then(|ring| Some(&ring.stations.get(number)?.name)),
-        Device::OpsEdge(_) => scenario.ops.as_ref().and_then(|ops| Some(&ops.edges.get(number)?.name)),
-        Device::Edge(_) | Device::Core(_) | Device::Switch(_) => None,
-    };
-    name.cloned().unwrap_or_else(|| device.to_string())
+    let label = (device.kind().label)(scenario, usize::from(device.number()));
+    label.map_or_else(|| device.to_string(), str::to_owned)
 }
 
 /// Returns the name of a switch in interface names, which have at most 15 characters.
 fn short_name(device: Device) -> Option<String> {
-    let letter = match device {
-        Device::Edge(_) => 'e',
-        Device::Router(_) => 'r',
-        Device::Station(_) => 's',
-        Device::OpsEdge(_) => 'o',
-        Device::Core(_) | Device::Switch(_) => return None,
-    };
-    Some(format!("{letter}{}", device.number()))
+    Some(format!("{}{}", device.kind().letter?, device.number()))
 }
 
 fn hosts(scenario: &Scenario, world: &World) -> Vec<Host> {

@@ -11,12 +11,12 @@ use slotwise_observe::Recording;
 use slotwise_observe::compared::{About, Demand, network_text};
 use slotwise_observe::facts::{HotPairQuery, hot_pair};
 use slotwise_observe::faults::fault_report;
-use slotwise_observe::lateness::{Beat, Lateness, Tunnel};
+use slotwise_observe::flow::FlowReport;
+use slotwise_observe::lateness::{Beat, Tunnel};
 use slotwise_observe::per_star::{per_star, voqs_between};
-use slotwise_observe::recorders::AfterFault;
 use slotwise_observe::report::{
     DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
-    SwitchAnswers, Synchronization, Verdict, Versions, is_of_run,
+    Synchronization, Verdict, Versions,
 };
 use slotwise_observe::series;
 use slotwise_observe::stream::NetworkShape;
@@ -25,11 +25,11 @@ use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::Instant;
 
-pub use arguments::{LoadError, RunArgs, check_free, load_source, port};
+pub use arguments::{LoadError, RunArgs, check_free, finish_captures, load_source, port};
 
-use slotwise_control::choices::Choices;
-use slotwise_control::processes::Earlier;
 use slotwise_control::schedulers::unscheduled;
+
+use crate::driver::Ended;
 
 /// A phase that has been run.
 #[derive(Debug, Default, Clone)]
@@ -39,43 +39,11 @@ pub struct PhaseRun {
     /// End in fabric time.
     pub end: Instant,
     /// Flows.
-    pub flows: Vec<Value>,
+    pub flows: Vec<FlowReport>,
     /// Files.
     pub files: Vec<Value>,
     /// How many flows hosts of Linux played without telling what came of them, as the run ended before they did.
     pub lost_flows: usize,
-}
-
-/// What a run has gathered when it is over.
-pub struct Gathered {
-    /// `emulate` or `simulate`.
-    pub command: &'static str,
-    /// Phases that were run, the scenario's first ones.
-    pub phases: Vec<PhaseRun>,
-    /// Frames from the first phase on.
-    pub frames: Vec<FrameRecord>,
-    /// What was seen of the whole meanwhile.
-    pub moments: Vec<Moment>,
-    /// Lateness, if there was a wall clock.
-    pub lateness: Option<Lateness>,
-    /// How switches outside the fabric answered.
-    pub switch_answers: Option<SwitchAnswers>,
-    /// What the controller was told to do.
-    pub choices: Choices,
-    /// Digests of the programs that it gave the switches.
-    pub programs: BTreeMap<&'static str, String>,
-    /// Statistics of the controller process at the end.
-    pub controller: Value,
-    /// Statistics of the controller processes before it, and notes of those that are unknown.
-    pub earlier: Earlier,
-    /// Times that it was started again.
-    pub controller_restarts: u32,
-    /// How fair a ring was after faults.
-    pub after_faults: Vec<AfterFault>,
-    /// What went wrong apart from the fabric.
-    pub failures: Vec<String>,
-    /// What should be known.
-    pub notes: Vec<String>,
 }
 
 /// Start of the first phase, or of a run without phases.
@@ -105,24 +73,42 @@ fn uncounted(fabric: &World) -> Option<String> {
     ))
 }
 
-/// Makes the report of a finished run; what links of routers did is in `recording`.
-pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording: &Recording) -> Report {
-    let Gathered {
-        command,
+/// Returns violated invariants, and losses that the network and P4 count differently.
+pub fn violations(fabric: &World) -> Vec<String> {
+    let mut failures: Vec<String> = invariants(fabric).failure().into_iter().collect();
+    let star = fabric.of_kind::<kinds::Star>();
+    let losses = |core: u16| star.as_ref()?.core_losses(core).map(|losses| (core, losses));
+    for (core, losses) in (0..).map_while(losses).filter(|(_, losses)| losses.fabric != losses.p4) {
+        let (fabric, p4) = (losses.fabric, losses.p4);
+        failures.push(format!(
+            "core {core}: loss count mismatch: network model {fabric}, P4 {p4}"
+        ));
+    }
+    failures
+}
+
+/// Makes the report of a run, of which `frames` ended and `moments` were sampled.
+pub fn report(
+    (command, scenario): (&str, &Scenario),
+    ended: Ended,
+    (frames, moments): (Vec<FrameRecord>, Vec<Moment>),
+    programs: BTreeMap<&'static str, String>,
+) -> Report {
+    let Ended {
+        fabric,
         phases,
-        frames,
-        moments,
         lateness,
         switch_answers,
         choices,
-        programs,
         controller,
         mut earlier,
         controller_restarts,
         after_faults,
+        recording,
         mut failures,
         mut notes,
-    } = gathered;
+    } = ended;
+    let (fabric, recording) = (&fabric, &recording);
     let (sessions, distance) = sessions::series(recording);
     let series = Series {
         sessions,
@@ -134,19 +120,7 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
         moments,
         ..series(scenario, &frames)
     };
-    let invariants = invariants(fabric);
-    failures.extend(invariants.failure());
-    for core in &scenario.cores {
-        let star = fabric.of_kind::<kinds::Star>();
-        if let Some(losses) = star.and_then(|star| star.core_losses(core.id))
-            && losses.fabric != losses.p4
-        {
-            failures.push(format!(
-                "core {}: loss count mismatch: network model {}, P4 {}",
-                core.id, losses.fabric, losses.p4
-            ));
-        }
-    }
+    failures.extend(violations(fabric));
     let beat = match scenario.has_star() {
         true => Beat::Slots(scenario.frame.slot),
         false => Beat::Periods(scenario.frame.slot),
@@ -204,7 +178,7 @@ pub fn report(scenario: &Scenario, fabric: &World, gathered: Gathered, recording
             failures,
             notes,
         },
-        invariants,
+        invariants: invariants(fabric),
         lateness,
         beat,
         synchronization: synchronization(scenario, fabric),
@@ -399,8 +373,8 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
             let bytes: u64 = run
                 .flows
                 .iter()
-                .filter(|flow| is_between(flow, from, to) && !is_of_run(flow))
-                .filter_map(|flow| flow.get("phase_bytes").unwrap_or(&flow["bytes"]).as_u64())
+                .filter(|flow| is_between(flow, from, to) && !flow.is_of_run())
+                .map(|flow| flow.phase_bytes.unwrap_or(flow.bytes))
                 .sum();
             let goodput_bps = bytes as f64 * 8e9 / run.end.saturating_since(run.start).ns().max(1) as f64;
             let packets_a_slot = scenario.slot_capacity(fibre) / scenario.wire_mtu();
@@ -426,12 +400,12 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
     found
 }
 
-fn is_between(flow: &Value, from: u16, to: u16) -> bool {
-    let edge = |key: &str| match flow[key].as_str().and_then(Endpoint::parse) {
+fn is_between(flow: &FlowReport, from: u16, to: u16) -> bool {
+    let edge = |host: &str| match Endpoint::parse(host) {
         Some(Endpoint::Host(host)) => Some(host.edge),
         _ => None,
     };
-    edge("from") == Some(from) && edge("to") == Some(to)
+    edge(&flow.from) == Some(from) && edge(&flow.to) == Some(to)
 }
 
 #[cfg(test)]

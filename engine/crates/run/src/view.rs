@@ -47,13 +47,13 @@ pub fn view(args: &ViewArgs) -> Result<(), RunError> {
     let server = serve(args.port, "--port", Arc::new(Nobody))?;
     server.hub().replace(messages);
     say!("page: {} until SIGINT (Ctrl-C)", server.url());
-    until_interrupted(&interrupts);
+    until_interrupted(&interrupts, 0);
     Ok(())
 }
 
-/// Waits.
-pub fn until_interrupted(interrupts: &Interrupts) {
-    while interrupts.count() == 0 {
+/// Waits for another interrupt after so many.
+pub fn until_interrupted(interrupts: &Interrupts, after: usize) {
+    while interrupts.count() <= after {
         thread::sleep(LOOK);
     }
 }

@@ -3,12 +3,12 @@
 //! others' changes go.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use slotwise_control::controller::fresh_token;
 use slotwise_control::network::{Fibre, Network};
 use slotwise_control::rest::Rest;
@@ -19,7 +19,8 @@ use slotwise_observe::report::Report;
 use slotwise_observe::stream::{Controls, End, Hello, Message, NetworkShape, News, Update, finished};
 use slotwise_web::{Answer, Asked, Backend, Config, Method, WebServer};
 
-use crate::commands::{CommandError, FibreCommand};
+use crate::commands::{CommandError, FibreCommand, Order};
+use crate::hold::HoldOrder;
 use crate::run::{frame_shape, port};
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{note, say};
@@ -29,6 +30,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// The controller's resources.
 const REST_PATH: &str = "slotwise/v1/";
 const FIBRE_PATH: &str = "fibre";
+const HOLD_PATH: &str = "hold";
 
 /// The page, if it is asked for.
 #[derive(Debug, Clone, clap::Args)]
@@ -62,7 +64,8 @@ pub struct Watch {
 
 impl Watch {
     /// Starts the page's server, if it is asked for; says whether there is a controller that it may ask, and whether hosts of Linux play
-    /// flows of the scenario. Fibres that somebody cuts or mends there go to `fibres`.
+    /// flows of the scenario. Orders of its readers go to `tell`, which returns false when the run is over; `is_held` of a run that may be
+    /// held.
     ///
     /// # Errors
     /// When the port is taken.
@@ -71,13 +74,14 @@ impl Watch {
         command: &str,
         network: &Network,
         (has_controller, has_linux): (bool, bool),
-        fibres: Sender<FibreCommand>,
+        (tell, is_held): (impl Fn(Order) -> bool + Send + 'static, Option<Arc<AtomicBool>>),
     ) -> Result<Option<Watch>, RunError> {
         let Some(port) = args.web else { return Ok(None) };
         let steering = Arc::new(Steering {
             rest: Mutex::default(),
             fibres: network.fibres(),
-            tell: Mutex::new(Some(fibres)),
+            tell: Mutex::new(Some(Box::new(tell))),
+            is_held,
         });
         let server = serve(port, "--web=PORT", steering.clone())?;
         let scenario = &network.scenario;
@@ -154,13 +158,17 @@ impl Watch {
     }
 }
 
-/// What the page may change: the controller's resources, and fibres.
+/// What the page may change: the controller's resources, fibres, and the time of a run that is held.
 struct Steering {
     rest: Mutex<Option<Rest>>,
     fibres: Vec<(String, Fibre)>,
     /// None when the run is over.
-    tell: Mutex<Option<Sender<FibreCommand>>>,
+    tell: Mutex<Option<Tell>>,
+    /// None of a run that is never held.
+    is_held: Option<Arc<AtomicBool>>,
 }
+
+type Tell = Box<dyn Fn(Order) -> bool + Send>;
 
 /// What `api/fibre` takes.
 #[derive(Deserialize)]
@@ -168,6 +176,20 @@ struct Steering {
 struct FibreWanted {
     name: String,
     up: bool,
+}
+
+/// Body of `api/hold`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HoldWanted {
+    order: String,
+}
+
+fn done(answer: &Value) -> Answer {
+    Answer {
+        status: 200,
+        body: answer.to_string().into_bytes(),
+    }
 }
 
 impl Steering {
@@ -204,13 +226,33 @@ impl Steering {
             }
             Err(error) => return Answer::problem(400, "Bad Request", &error.to_string()),
         };
+        self.order(Order::Fibre(command), &json!({"name": name, "up": is_up}))
+    }
+
+    /// Passes an order on, which is answered so.
+    fn order(&self, order: Order, answer: &Value) -> Answer {
         let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
-        match tell.as_ref().is_some_and(|tell| tell.send(command).is_ok()) {
-            true => Answer {
-                status: 200,
-                body: json!({"name": name, "up": is_up}).to_string().into_bytes(),
-            },
+        match tell.as_ref().is_some_and(|tell| tell(order)) {
+            true => done(answer),
             false => Answer::problem(409, "Conflict", "the run is over"),
+        }
+    }
+
+    fn hold(&self, asked: &Asked, is_held: &AtomicBool) -> Answer {
+        if asked.method == Method::Get {
+            return done(&json!({"held": is_held.load(Ordering::Relaxed)}));
+        }
+        let wanted: HoldWanted = match serde_json::from_slice(&asked.body) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let detail = format!("{error}; expected {{\"order\": \"step 10 us\"}}");
+                return Answer::problem(400, "Bad Request", &detail);
+            }
+        };
+        match HoldOrder::parse(&wanted.order) {
+            Err(error) => Answer::problem(422, "Unprocessable Content", &error.to_string()),
+            Ok(_) if !is_held.load(Ordering::Relaxed) => Answer::problem(409, "Conflict", "the run is not held"),
+            Ok(order) => self.order(Order::Hold(order), &json!({"order": wanted.order})),
         }
     }
 
@@ -237,8 +279,9 @@ impl Steering {
 
 impl Backend for Steering {
     fn call(&self, asked: Asked) -> Answer {
-        match asked.path.as_str() {
-            FIBRE_PATH => self.set_fibre(&asked),
+        match (asked.path.as_str(), &self.is_held) {
+            (FIBRE_PATH, _) => self.set_fibre(&asked),
+            (HOLD_PATH, Some(is_held)) => self.hold(&asked, is_held),
             _ => self.rest(&asked),
         }
     }
@@ -265,12 +308,15 @@ mod tests {
         let steering = Steering {
             rest: Mutex::default(),
             fibres: network.fibres(),
-            tell: Mutex::new(Some(tell)),
+            tell: Mutex::new(Some(Box::new(move |order| tell.send(order).is_ok()))),
+            is_held: None,
         };
         assert_eq!(steering.fibre_names().len(), 4, "one name each");
         let status = |asked: &Asked| steering.call(asked.clone()).status;
         assert_eq!(status(&put("fibre", r#"{"name": "edge1-core0", "up": false}"#)), 200);
-        let command = told.try_recv().unwrap();
+        let Order::Fibre(command) = told.try_recv().unwrap() else {
+            panic!("another order than was given");
+        };
         assert!(!command.is_up && command.fibre == Fibre::Star { edge: 1, core: 0 });
         for (asked, expected) in [
             (put("fibre", r#"{"name": "edge9-core0", "up": false}"#), 422),
@@ -280,6 +326,7 @@ mod tests {
             (put("slotwise/v1/star/scheduler", "{}"), 503),
             (put("slotwise/v1/../../secret", "{}"), 404),
             (put("slotwise/v1/star/scheduler?x=http://evil", "{}"), 404),
+            (put("hold", r#"{"order": "continue"}"#), 404),
             (put("other", "{}"), 404),
         ] {
             assert_eq!(status(&asked), expected, "{asked:?}");
@@ -290,6 +337,7 @@ mod tests {
             rest: Mutex::default(),
             fibres: mesh.fibres(),
             tell: Mutex::new(None),
+            is_held: None,
         };
         assert_eq!(of_mesh.fibre_names().len(), 12, "one name each");
         assert!(
@@ -304,5 +352,34 @@ mod tests {
         assert!(told.try_recv().is_err());
         steering.tell.lock().unwrap().take();
         assert_eq!(status(&put("fibre", r#"{"name": "edge1-core0", "up": true}"#)), 409);
+    }
+
+    #[test]
+    fn a_run_that_is_held_takes_orders_and_another_one_does_not() {
+        let (tell, told) = channel();
+        let is_held = Arc::new(AtomicBool::new(false));
+        let steering = Steering {
+            rest: Mutex::default(),
+            fibres: Vec::new(),
+            tell: Mutex::new(Some(Box::new(move |order| tell.send(order).is_ok()))),
+            is_held: Some(is_held.clone()),
+        };
+        let status = |body: &str| steering.call(put("hold", body)).status;
+        let get = || {
+            let asked = Asked {
+                method: Method::Get,
+                ..put("hold", "")
+            };
+            String::from_utf8(steering.call(asked).body).unwrap()
+        };
+        assert_eq!(get(), r#"{"held":false}"#);
+        assert_eq!(status(r#"{"order": "continue"}"#), 409);
+        assert!(told.try_recv().is_err());
+        is_held.store(true, Ordering::Relaxed);
+        assert_eq!(get(), r#"{"held":true}"#);
+        assert_eq!((status("step"), status(r#"{"order": "step 10"}"#)), (400, 422));
+        assert_eq!(status(r#"{"order": "step 10 us"}"#), 200);
+        let step = HoldOrder::Step(slotwise_units::Duration::from_us(10));
+        assert_eq!(told.try_recv().unwrap(), Order::Hold(step));
     }
 }

@@ -272,6 +272,7 @@ impl Scenario {
 pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ops",
     network: crate::file::NetworkType::Ops,
+    schema: <OpsKeys as crate::section::Section>::described,
     called: "an OPS network",
     hosts_at: "edge",
     device: Device::OpsEdge,

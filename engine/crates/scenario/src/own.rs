@@ -2,6 +2,7 @@
 //! Networks that have a section of their own in a file. Each stands in it alone, with hosts in groups.
 
 use crate::address::Device;
+use crate::doc::Doc;
 use crate::file::NetworkType;
 use crate::model::Scenario;
 use crate::reader::{Fields, Reader};
@@ -14,6 +15,8 @@ pub(crate) static SECTIONS: &[&NetworkSection] = &[&ring::SECTION, &ops::SECTION
 pub(crate) struct NetworkSection {
     pub(crate) key: &'static str,
     pub(crate) network: NetworkType,
+    /// Schema of the section.
+    pub(crate) schema: fn() -> Doc,
     /// The network, with an article.
     pub(crate) called: &'static str,
     /// What a group of hosts calls the node that it is at.

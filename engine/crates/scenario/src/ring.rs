@@ -228,6 +228,7 @@ impl Station {
 pub(crate) static SECTION: NetworkSection = NetworkSection {
     key: "ring",
     network: crate::file::NetworkType::Ring,
+    schema: RingKeys::described,
     called: "a ring",
     hosts_at: "station",
     device: Device::Station,

@@ -3,12 +3,11 @@
 
 use crate::doc::Doc;
 use crate::model::Hosts;
-use crate::ops::OpsKeys;
 use crate::own_scheduler::OwnSchedulerKeys;
 use crate::routed::{self, HOST_GROUPS, HostGroup};
 use crate::section::{Schema as _, Section, describe, list, nested, object, raw, text};
 use crate::sources::{FlowWeb, GroupUdp};
-use crate::{file, ring, scheduler};
+use crate::{file, own, scheduler};
 
 /// Characters of a line.
 const WIDTH: usize = 200;
@@ -51,14 +50,11 @@ fn definitions() -> Doc {
         ("flow_gtp", routed::GtpFlowKeys::described()),
         ("flow_udp", GroupUdp::described()),
         ("flow_web", FlowWeb::described()),
-        ("ring", ring::RingKeys::described()),
-        ("ops", OpsKeys::described()),
-        (
-            "probability",
-            raw(r#"{"type": "number", "minimum": 0, "maximum": 1}"#).schema(),
-        ),
     ];
-    for (name, schema) in sections {
+    let own = own::SECTIONS.iter().map(|section| (section.key, (section.schema)()));
+    let probability = raw(r#"{"type": "number", "minimum": 0, "maximum": 1}"#).schema();
+    let sections = sections.into_iter().chain(own);
+    for (name, schema) in sections.chain([("probability", probability)]) {
         definitions.set(name, schema);
     }
     for (name, about, pattern) in PATTERNS {

@@ -77,7 +77,7 @@ fn parse(yaml: &[u8]) -> Result<(), ScenarioError> {
     Scenario::parse(yaml).map(drop)
 }
 
-/// `SLOTWISE_WRITE=1 cargo test -p slotwise-scenario --test examples` writes the file, as `slotwise schema scenario` prints it.
+/// `SLOTWISE_WRITE=1 cargo test --workspace --test examples` writes the file, as `slotwise schema scenario` prints it.
 #[test]
 fn the_schema_is_that_of_the_sections() {
     let path = repository().join("schema/scenario.schema.json");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values of each scenario file of the repository, as digests: another way to write a file leaves its scenario as it is.
 //!
-//! `SLOTWISE_WRITE=1 cargo test -p slotwise-scenario --test values` writes the digests anew.
+//! `SLOTWISE_WRITE=1 cargo test --workspace --test values` writes the digests anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,18 +11,18 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 use slotwise_control::controller::{Addresses, program_names};
 use slotwise_control::home::Home;
-use slotwise_control::lockstep::{RunPlan, Session, wrong_bytes};
+use slotwise_control::lockstep::RunPlan;
 use slotwise_control::schedulers::unscheduled;
-use slotwise_kinds::{self as kinds, HostMode, World, WorldOptions};
+use slotwise_kinds::{HostMode, World, WorldOptions};
 use slotwise_observe::Recording;
 use slotwise_reproduce::setup::{Network, Runner, RunnerError};
 use slotwise_scenario::Scenario;
 use slotwise_units::Duration;
 
 use slotwise_cli::RunError;
-use slotwise_cli::interrupts::Interrupts;
-use slotwise_run::measured::Recorders;
-use slotwise_run::simulate::strange_bytes;
+use slotwise_run::driver::{Run, Spectators, State};
+use slotwise_run::run::violations;
+use slotwise_run::virtual_time::{Orders, Results, VirtualTime};
 
 /// Last lines of the controller's log that an error shows.
 const LINES_SHOWN: usize = 10;
@@ -76,31 +76,35 @@ impl Networks {
             frame_records: false,
         };
         // Who interrupts an experiment ends it.
-        let interrupts = Interrupts::default();
+        let outside = Orders::none();
         let fabric = World::new(scenario, options);
         let plan = RunPlan::of(scenario, &fabric);
-        let mut recorders = Recorders::new(scenario, &fabric, Some(network.sample_frames));
-        let run = (fabric, plan);
-        let mut session = Session::start(&self.home, run, addresses, log.into(), &interrupts)?;
-        while let Some(at) = recorders.next() {
-            recorders.run_until(&mut session, at)?;
-            progress((at - scenario.epoch()) / Duration::from_ms(1));
-        }
-        let last = session.statistics()?;
-        let earlier = session.take_earlier();
-        let unscheduled = unscheduled(earlier.statistics().chain(&last));
-        // A controller that had to be killed had said all by then.
-        let (fabric, _) = session.stop();
-        let strange = recorders.routed.as_ref().and_then(strange_bytes);
-        let mut failures = violations(&fabric)
+        let results = Results {
+            sample_frames: Some(network.sample_frames),
+            ..Results::default()
+        };
+        let parts = (addresses, log.into());
+        let clock = VirtualTime::start(&self.home, scenario, (fabric, plan), parts, results, outside)?;
+        let mut run = Run::new(clock, scenario, Spectators::none());
+        let ended = loop {
+            let state = run.advance();
+            progress(run.since_start() / Duration::from_ms(1));
+            match state {
+                Ok(State::Going) => {}
+                ended => break ended,
+            }
+        };
+        let ended = run.end(ended)?;
+        let unscheduled = unscheduled(ended.earlier.statistics().chain([&ended.controller]));
+        let mut failures = ended
+            .failures
             .into_iter()
-            .chain(wrong_bytes(&fabric))
-            .chain(strange)
+            .chain(violations(&ended.fabric))
             .chain(unscheduled.failures)
-            .chain(earlier.notes);
+            .chain(ended.earlier.notes);
         match failures.next() {
             Some(failure) => Err(failure.into()),
-            None => Ok(recorders.finish()),
+            None => Ok(ended.recording),
         }
     }
 }
@@ -128,23 +132,4 @@ impl Runner for Networks {
         let digests: Result<Vec<_>, _> = files.into_iter().map(|file| self.digest(file)).collect();
         Ok(digests?.concat())
     }
-}
-
-/// What must not happen in a network, and losses that fabric and P4 count differently.
-fn violations(fabric: &World) -> Vec<String> {
-    let found = fabric.invariants();
-    let broken = found.checked().iter().filter(|kind| found.count(**kind) > 0);
-    let mut violations: Vec<String> = broken
-        .map(|kind| format!("invariant '{}' violated {} times", kind.name(), found.count(*kind)))
-        .collect();
-    let star = fabric.of_kind::<kinds::Star>();
-    for core in (0..).map_while(|core| star.as_ref()?.core_losses(core)) {
-        if core.fabric != core.p4 {
-            violations.push(format!(
-                "loss count mismatch in a core: network model {}, P4 {}",
-                core.fabric, core.p4
-            ));
-        }
-    }
-    violations
 }

@@ -10,7 +10,7 @@ use slotwise_control::home::Home;
 use slotwise_observe::events::Events;
 use slotwise_observe::time_left::TimeLeft;
 use slotwise_p4::Program;
-use slotwise_reproduce::work::{How, Options, Progress, pending, reproduce};
+use slotwise_reproduce::work::{How, Options, Progress, forget, pending, reproduce};
 
 use crate::elsewhere;
 use crate::networks::Networks;
@@ -37,6 +37,9 @@ pub struct ReproduceArgs {
     /// and no fact is judged.
     #[arg(long)]
     pub quick: bool,
+    /// Make all runs again, finished ones included
+    #[arg(long)]
+    pub fresh: bool,
     /// Number of concurrent runs (default: CPU cores); does not affect results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -83,6 +86,9 @@ pub fn run(args: &ReproduceArgs) -> Result<(), RunError> {
         quick: args.quick,
         jobs: args.jobs.map_or(cores, usize::from),
     };
+    if args.fresh {
+        forget(&options, &Networks::new(home.clone()))?;
+    }
     if let Some(address) = &args.on {
         let tasks = pending(&options, &Networks::new(home.clone()))?;
         if !tasks.is_empty() {

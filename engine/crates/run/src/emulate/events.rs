@@ -6,15 +6,18 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use slotwise_control::calls::{Call, Called};
 use slotwise_control::child::ChildEvent;
 use slotwise_control::controller::ControllerError;
 use slotwise_control::rest::{PATIENCE_OF_LIVE_RUNS, Rest};
+use slotwise_observe::flow::{FlowReport, Player};
+use slotwise_observe::news::Newsroom;
 use slotwise_units as units;
 
 use super::{Emulation, Heard, Running};
-use crate::commands::{CommandError, FibreCommand};
+use crate::commands::{CommandError, FibreCommand, Order};
 use slotwise_cli::RunError;
 
 /// A controller that ends more often than this is not started again.
@@ -22,21 +25,17 @@ const MAX_RESTARTS: u32 = 5;
 
 impl Emulation<'_> {
     /// Handles what is heard until `patience` is over. True when the running phase has ended.
-    pub(super) fn listen(&mut self, running: &mut Running, patience: Duration) -> Result<bool, RunError> {
+    pub(super) fn listen(
+        &mut self,
+        running: &mut Running,
+        news: &mut Newsroom,
+        patience: Duration,
+    ) -> Result<bool, RunError> {
         self.poll_controller(running.now())?;
         let until_choice = self.tell_choices(running);
         let heard = self
             .heard
             .recv_timeout(until_choice.map_or(patience, |until| patience.min(until)));
-        if running.phases.is_empty() {
-            running.fabric.frames().for_each(drop);
-        } else {
-            let before = running.frames.len();
-            running.frames.extend(running.fabric.frames());
-            if let Some(watch) = &mut self.watch {
-                running.frames[before..].iter().for_each(|record| watch.add(record));
-            }
-        }
         if let Some(period) = running.fabric.last_period() {
             running.new_period.clone_from(&period);
             running.period = period;
@@ -46,20 +45,17 @@ impl Emulation<'_> {
             return Err("emulator: thread ended".into());
         }
         match heard {
-            Err(RecvTimeoutError::Timeout) => Ok(false),
+            // A signal is counted by who tells of it; the wall clock cannot be held.
+            Err(RecvTimeoutError::Timeout) | Ok(Heard::Signal | Heard::Page(Order::Hold(_))) => Ok(false),
             Err(RecvTimeoutError::Disconnected) => Err("emulator: no event source left".into()),
-            Ok(Heard::Signal) => {
-                self.interrupted = true;
-                Ok(false)
-            }
             Ok(Heard::Command(command)) => {
                 obey(running, command);
                 Ok(false)
             }
-            Ok(Heard::Page(command)) => {
+            Ok(Heard::Page(Order::Fibre(command))) => {
                 running.fabric.set_fibre(command.fibre, command.is_up);
                 let at = running.now().saturating_since(running.start());
-                running.news.fibre(&command.name, command.is_up, at);
+                news.fibre(&command.name, command.is_up, at);
                 Ok(false)
             }
             Ok(Heard::Port(news)) => {
@@ -242,20 +238,30 @@ impl Emulation<'_> {
                 }
                 return true;
             }
-            Some(kind @ ("flow" | "file")) => {
+            Some("flow") => match (running.phases.last_mut(), FlowReport::deserialize(event)) {
+                (Some(phase), Ok(flow)) => {
+                    let flows = match flow.is_of_run() {
+                        true => &mut running.whole_flows,
+                        false => &mut phase.flows,
+                    };
+                    flows.push(FlowReport {
+                        played_by: Some(Player::Linux),
+                        ..flow
+                    });
+                }
+                (None, _) => {}
+                (_, Err(error)) => self.failures.push(format!("hosts: invalid result of a flow: {error}")),
+            },
+            Some("file") => {
                 if let Some(phase) = running.phases.last_mut() {
                     let mut entry = event.clone();
                     if let Some(fields) = entry.as_object_mut() {
                         fields.remove("event");
                         fields.insert("played_by".into(), "linux".into());
                     }
-                    match kind {
-                        "flow" if entry["name"].is_string() => running.whole_flows.push(entry),
-                        "flow" => phase.flows.push(entry),
-                        _ => phase.files.push(entry),
-                    }
+                    phase.files.push(entry);
                 }
-                if kind == "file" && event["intact"] != true {
+                if event["intact"] != true {
                     self.failures
                         .push(format!("file from {} to {}: corrupted", event["from"], event["to"]));
                 }

@@ -6,25 +6,21 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slotwise_control::child::not_ended;
 use slotwise_control::lockstep::wrong_bytes;
+use slotwise_kinds::FrameRecord;
 use slotwise_netio::CpuPlan;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_units as units;
 
-use super::{COMMAND, Emulation, Heard, Running};
+use super::{Emulation, Running};
+use crate::driver::Ended;
+use crate::flows::{Players, add_phase_flows, add_whole_flows, strange_bytes};
 use crate::neighbours::Neighbours;
 use crate::realtime::Outcome;
-use crate::run::{Gathered, report};
-use crate::simulate::{phase_flows, strange_bytes, whole_flows};
+use crate::run::finish_captures;
 use slotwise_cli::RunError;
 
 /// Time for hosts and controller to go by themselves. What they have made goes with their namespaces.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Says of a flow who played it.
-fn by_engine(mut flow: Value) -> Value {
-    flow["played_by"] = "engine".into();
-    flow
-}
 
 impl Emulation<'_> {
     /// Reads what the controller has to say of itself: null of somebody else's. An error names why it is not known.
@@ -39,14 +35,18 @@ impl Emulation<'_> {
         rest.statistics(plan.statistics).map_err(|error| error.to_string())
     }
 
-    pub(super) fn finish(&mut self, mut running: Running) -> Result<bool, RunError> {
+    /// Ends a run; `failure` is why it ended early.
+    pub(super) fn finish(
+        mut self,
+        mut running: Running,
+        failure: Option<String>,
+        frames: &mut Vec<FrameRecord>,
+    ) -> Result<Ended, RunError> {
+        self.failures.extend(failure);
         // Those of hosts go with them.
         self.tell_of_interfaces(&running);
         running.fabric.end_run();
         let now = running.now();
-        if self.interrupted {
-            self.failures.push("interrupted".into());
-        }
         self.await_answers(running.now());
         self.notes
             .extend(self.choices.overdue(now.saturating_since(running.start())));
@@ -69,8 +69,11 @@ impl Emulation<'_> {
         self.notes.extend(self.poll.note());
         let tunnels = std::mem::take(&mut self.tunnels).finish();
         let seen = self.neighbours.as_ref().map(Neighbours::since);
-        let hosts = running.hosts.as_mut().map(|hosts| hosts.finish(STOP_PATIENCE));
-        let controller = running.controller.as_mut().map(|child| child.stop(STOP_PATIENCE));
+        let is_given_up = || self.interrupts.count() > 1;
+        let hosts = running.hosts.as_mut();
+        let hosts = hosts.map(|hosts| hosts.finish(STOP_PATIENCE, is_given_up));
+        let controller = running.controller.as_mut();
+        let controller = controller.map(|child| child.stop(STOP_PATIENCE, is_given_up));
         for (name, ended) in [("hosts", hosts), ("controller", controller)] {
             self.notes.extend(ended.and_then(|ended| not_ended(name, ended)));
         }
@@ -96,9 +99,10 @@ impl Emulation<'_> {
         {
             self.failures.push(error.to_string());
         }
-        self.notes.extend(self.args.finish_captures(&mut fabric));
-        running.frames.extend(rest);
-        running.frames.retain(|record| record.start <= now);
+        self.notes
+            .extend(finish_captures(&mut fabric, self.args.pcap.as_deref()));
+        frames.extend(rest);
+        frames.retain(|record| record.start <= now);
         if let Some(phase) = running
             .phases
             .last_mut()
@@ -128,48 +132,27 @@ impl Emulation<'_> {
                 last.lost_flows += scenario.linux_flows().saturating_sub(running.whole_flows.len());
             }
         }
-        let results = fabric.flow_results();
-        for (index, phase) in running.phases.iter_mut().enumerate() {
-            let planned = units::Duration::from_ms(scenario.phases[index].duration_ms);
-            let length = planned.min(phase.end - phase.start).max(units::Duration::from_ns(1));
-            let during = phase.start..phase.start + length;
-            let flows = phase_flows(&results, index, phase_bytes.get(&index), &during);
-            phase.flows.extend(flows.into_iter().map(by_engine));
-        }
+        add_phase_flows(&mut running.phases, (scenario, &fabric), &phase_bytes, Players::Both);
         if let Some(last) = running.phases.last_mut() {
             last.flows.append(&mut running.whole_flows);
         }
-        let start = running.phases.first().map(|phase| phase.start);
-        if let (Some(recorder), Some(start), Some(last)) = (&recorder, start, running.phases.last_mut()) {
+        if let Some(recorder) = &recorder {
             self.failures.extend(strange_bytes(recorder));
-            let whole = start..last.end;
-            let flows = whole_flows(scenario, |group| !group.is_of_linux(), recorder.flows(), &whole);
-            last.flows.extend(flows.into_iter().map(by_engine));
+            add_whole_flows(&mut running.phases, scenario, recorder, Players::Both);
         }
-        let gathered = Gathered {
-            command: COMMAND,
-            phases: std::mem::take(&mut running.phases),
-            frames: std::mem::take(&mut running.frames),
-            moments: std::mem::take(&mut running.moments),
+        Ok(Ended {
+            fabric,
+            phases: running.phases,
             lateness: Some(lateness),
             switch_answers,
-            choices: std::mem::take(&mut self.choices),
-            programs: std::mem::take(&mut self.programs),
+            choices: self.choices,
             controller: statistics,
-            earlier: std::mem::take(&mut self.earlier),
+            earlier: self.earlier,
             controller_restarts: self.restarts,
             after_faults: Vec::new(),
-            failures: std::mem::take(&mut self.failures),
-            notes: std::mem::take(&mut self.notes),
-        };
-        let recording = recorder.map(RoutedRecorder::finish).unwrap_or_default();
-        let report = report(&self.network.scenario, &fabric, gathered, &recording);
-        let is_well = self.args.finish(self.home, &report, &mut self.events);
-        if let Some(watch) = self.watch.take().filter(|_| !self.interrupted) {
-            watch.end(&report);
-            // Whatever else is said now comes too late.
-            while !matches!(self.heard.recv(), Ok(Heard::Signal) | Err(_)) {}
-        }
-        Ok(is_well)
+            recording: recorder.map(RoutedRecorder::finish).unwrap_or_default(),
+            failures: self.failures,
+            notes: self.notes,
+        })
     }
 }

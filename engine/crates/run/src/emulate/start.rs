@@ -13,7 +13,6 @@ use slotwise_control::controller::{self, CONTROL_PRIORITY, Clock};
 use slotwise_control::devices;
 use slotwise_kinds::{HostMode, World, WorldOptions};
 use slotwise_netio::{CpuPlan, Waker, be_ordinary, be_realtime};
-use slotwise_observe::news::Newsroom;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::series::PeriodNow;
 use slotwise_p4runtime::{DeviceHub, Server, ServerConfig};
@@ -76,11 +75,8 @@ impl Emulation<'_> {
             hosts,
             phases: Vec::new(),
             whole_flows: Vec::new(),
-            frames: Vec::new(),
-            moments: Vec::new(),
             period: PeriodNow::default(),
             new_period: PeriodNow::default(),
-            news: Newsroom::new(self.watch.is_some()),
         })
     }
 

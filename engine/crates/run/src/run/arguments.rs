@@ -258,14 +258,6 @@ impl RunArgs {
         }))
     }
 
-    /// Ends the captures; says which ended early.
-    pub fn finish_captures(&self, fabric: &mut World) -> Vec<String> {
-        let failures = fabric.finish_captures();
-        self.pcap
-            .as_deref()
-            .map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
-    }
-
     /// Where events go; the first is there.
     pub fn events(&self, command: &str, scenario: &Scenario) -> Result<Events, RunError> {
         let mut events = Events::into(self.events.as_deref())?;
@@ -296,6 +288,12 @@ impl RunArgs {
         events.end(report, &failures);
         report.verdict.ok && failures.is_empty()
     }
+}
+
+/// Ends the captures in a directory, if there are any; says which ended early.
+pub fn finish_captures(fabric: &mut World, directory: Option<&Path>) -> Vec<String> {
+    let failures = fabric.finish_captures();
+    directory.map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))
 }
 
 fn say_results(files: &str) {
