@@ -304,6 +304,21 @@ class Scenario:
         of_time = {} if for_s is None else {"for_ms": ms(for_s)}
         return self._append("faults", {"kind": kind, "every_ms": ms(every_s), **of_time, **options})
 
+    def table_entry(
+        self,
+        switch: str,
+        table: str,
+        action: str,
+        match: Json | None = None,
+        params: Json | None = None,
+        priority: int | None = None,
+    ) -> Self:
+        """Adds an entry of a table of your own P4 program; names as in its P4Info. Without `match` it is the default action. Values are
+        integers or text such as "10.0.0.0/8" and "02:00:00:00:00:01" (docs/write-your-own.md)."""
+        keys = {"match": match, "params": params, "priority": priority}
+        given = {key: value for key, value in keys.items() if value is not None}
+        return self._append("tables", {"switch": switch, "table": table, "action": action, **given})
+
     def controller(self, **options: Any) -> Self:
         """Sets options of the controller: path `metric` (hops or delay), `control_latency_ns`, and with a star `xcp_capacity_bps`."""
         return self._set("controller", self.scenario.get("controller", {}) | options)

@@ -6,6 +6,7 @@ mod ops;
 mod ring;
 mod routes;
 mod star;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -122,7 +123,14 @@ struct App {
 }
 
 /// All of them. What a run asks at its end is the first one that it has.
-static APPS: [&App; 5] = [&star::APP, &routes::APP, &ring::APP, &ops::APP, &lambda::APP];
+static APPS: [&App; 6] = [
+    &star::APP,
+    &routes::APP,
+    &ring::APP,
+    &ops::APP,
+    &lambda::APP,
+    &tables::APP,
+];
 
 /// What a controller is told of the network that it is for.
 #[derive(Debug, Clone)]

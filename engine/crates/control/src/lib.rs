@@ -19,3 +19,4 @@ pub mod processes;
 pub mod rest;
 pub mod run_directory;
 pub mod schedulers;
+pub mod tables;

@@ -64,9 +64,8 @@ impl Results {
     pub fn read(path: &Path) -> Result<Results, DiffError> {
         let is_table = path.extension().is_some_and(|extension| extension == "parquet");
         if !path.is_dir() && !is_table {
-            let report = Report::read(path).and_then(|report| serde_json::to_value(report).map_err(ReadError::Syntax));
             let path = path.to_owned();
-            return report
+            return report(&path)
                 .map(Results::Report)
                 .map_err(|source| DiffError::Report { path, source });
         }
@@ -90,6 +89,13 @@ impl Results {
             false => Ok(Results::Tables(tables)),
         }
     }
+}
+
+/// Reads a report with all its keys, also those of another version that [`Report`] does not have.
+fn report(path: &Path) -> Result<Value, ReadError> {
+    let text = Report::text(path)?;
+    Report::from_json(&text)?;
+    serde_json::from_slice(&text).map_err(ReadError::Syntax)
 }
 
 /// Tolerance for numbers, and places that are not compared.
@@ -448,6 +454,50 @@ mod tests {
             differences(&first, &report, &Tolerance::default()),
             Err(DiffError::Types)
         ));
+    }
+
+    #[test]
+    fn keys_that_this_version_does_not_know_are_compared() {
+        let place = tempfile::tempdir().unwrap();
+        let report = include_str!("../../../../schema/examples/stream-report.json");
+        let mut report: Value = serde_json::from_str(report).unwrap();
+        let [first, second] = ["first.json", "second.json"].map(|name| place.path().join(name));
+        for (path, value) in [(&first, 1), (&second, 2)] {
+            report["later"] = json!({"count": value});
+            std::fs::write(path, report.to_string()).unwrap();
+        }
+        let [first, second] = [first, second].map(|path| Results::read(&path).unwrap());
+        let found = differences(&first, &second, &Tolerance::default()).unwrap();
+        assert_eq!(
+            found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["later.count: 1, 2"]
+        );
+    }
+
+    #[test]
+    fn damage_of_a_table_is_an_error_of_its_file_or_another_value() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("fairness.parquet");
+        let Results::Tables(tables) = queues(&[("a-b", 0.1, 5.0), ("b-a", 0.1, 6.0)]) else {
+            unreachable!("they are tables")
+        };
+        let mut bytes = Vec::new();
+        columns::write(&tables["fairness"], &mut bytes).unwrap();
+        let mut errors = 0;
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0xff;
+            std::fs::write(&file, &damaged).unwrap();
+            match Results::read(&file) {
+                Err(DiffError::Table { path, .. }) => {
+                    assert_eq!(path, file);
+                    errors += 1;
+                }
+                Err(error) => panic!("byte {at}: {error}"),
+                Ok(_) => {}
+            }
+        }
+        assert!(errors > bytes.len() / 4, "{errors} of {}", bytes.len());
     }
 
     #[test]

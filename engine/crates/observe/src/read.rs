@@ -18,6 +18,8 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_EDGES: usize = 4096;
 /// Limit of the names in all periods: the stream repeats them in each.
 const MAX_NAME_BYTES: usize = 256 << 20;
+/// Bytes of a name in the stream beside its own: quotes, commas and a value.
+const NAME_OVERHEAD: usize = 16;
 
 /// Error for a report that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +90,11 @@ impl Report {
     /// # Errors
     /// [`ReadError`] if it cannot be read, is not a report or is damaged.
     pub fn read(path: &Path) -> Result<Report, ReadError> {
+        Report::from_json(&Report::text(path)?)
+    }
+
+    /// Reads the text of a file that may be a report.
+    pub(crate) fn text(path: &Path) -> Result<Vec<u8>, ReadError> {
         // Without this flag, opening a FIFO would wait for a writer.
         let file = File::options()
             .read(true)
@@ -106,7 +113,7 @@ impl Report {
         }
         let mut text = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut text)?;
-        Report::from_json(&text)
+        Ok(text)
     }
 
     /// Reads a report.
@@ -192,7 +199,8 @@ impl Series {
         let links = self.links.iter().map(|link| &link.name);
         let tables = self.tables.iter().flat_map(|table| &table.names);
         let sessions = self.sessions.iter().map(|session| &session.name);
-        let bytes = links.chain(tables).chain(sessions).map(String::len).sum::<usize>();
+        let names = links.chain(tables).chain(sessions);
+        let bytes = names.map(|name| name.len() + NAME_OVERHEAD).sum::<usize>();
         let periods = self.time_ms.len();
         let found = bytes.saturating_mul(periods);
         match found > MAX_NAME_BYTES {
@@ -349,9 +357,21 @@ mod tests {
             }
         });
         assert!(
-            error.starts_with("series: names of 1048576 bytes in each of 1000 periods: "),
+            error.starts_with("series: names of 1048592 bytes in each of 1000 periods: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn empty_names_count_too() {
+        let error = error(|report| {
+            let series = report["series"].as_object_mut().unwrap();
+            series.retain(|key, _| ["frame_ms", "pairs", "time_ms", "links"].contains(&key.as_str()));
+            let periods = MAX_NAME_BYTES / NAME_OVERHEAD / 1000 + 1;
+            series["time_ms"] = vec![0; periods].into();
+            series["links"] = vec![serde_json::json!({"name": ""}); 1000].into();
+        });
+        assert!(error.starts_with("series: names of 16000 bytes in each of "), "{error}");
     }
 
     #[test]

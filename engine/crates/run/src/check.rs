@@ -7,7 +7,7 @@ use serde::Serialize;
 use slotwise_cli::RunError;
 use slotwise_cli::notes::{printable, say};
 use slotwise_observe::outputs;
-use slotwise_scenario::{Problem, ScenarioError};
+use slotwise_scenario::Problem;
 
 use crate::resolved::Resolved;
 use crate::run::{LoadError, load_source};
@@ -50,7 +50,7 @@ pub struct CheckArgs {
     /// Print problems and warnings as JSON
     ///
     /// An object with the lists `problems` and `warnings`, each entry with `pointer` (JSON pointer to the place), `line`,
-    /// `problem` and `expected`. Exit status 1 if there are problems.
+    /// `problem` and `expected`; `file` and `file_line` if the place is in a base or another named file. Exit status 1 if there are problems.
     #[arg(long, conflicts_with = "resolved")]
     json: bool,
     /// P4 target that runs the switches
@@ -71,6 +71,12 @@ struct Finding {
     /// JSON pointer to the place; empty for the whole file.
     pointer: String,
     line: Option<u64>,
+    /// File named in that line, such as a base, if the place is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// Line in that file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_line: Option<u64>,
     problem: String,
     /// Empty if `problem` has it.
     expected: String,
@@ -78,9 +84,12 @@ struct Finding {
 
 impl From<&Problem> for Finding {
     fn from(problem: &Problem) -> Finding {
+        let (file, file_line) = problem.other.clone().unzip();
         Finding {
             pointer: problem.pointer.clone(),
             line: problem.line,
+            file,
+            file_line,
             problem: problem.reason.clone(),
             expected: problem.expected.clone(),
         }
@@ -95,7 +104,7 @@ pub fn check(args: &CheckArgs) -> Result<bool, RunError> {
     let (loaded, source) = match load_source(&args.scenario.path, args.data.as_deref()) {
         Err(LoadError::Invalid { error, .. }) if args.json => {
             print(&Findings {
-                problems: problems(&error),
+                problems: error.problems().iter().map(Finding::from).collect(),
                 warnings: Vec::new(),
             })?;
             return Ok(false);
@@ -138,34 +147,6 @@ fn print(value: &impl Serialize) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Returns the problems of a file. An error of the whole file is one problem.
-fn problems(error: &ScenarioError) -> Vec<Finding> {
-    let line = match error {
-        ScenarioError::Invalid(problems) => return problems.iter().map(Finding::from).collect(),
-        ScenarioError::Alias { line }
-        | ScenarioError::Tag { line }
-        | ScenarioError::Tab { line }
-        | ScenarioError::Twice { line, .. }
-        | ScenarioError::Base { line, .. }
-        | ScenarioError::Documents { line } => Some(*line),
-        ScenarioError::TooLarge { .. }
-        | ScenarioError::TooDeep { .. }
-        | ScenarioError::Syntax(_)
-        | ScenarioError::Unreadable(_) => None,
-    };
-    let text = error.to_string();
-    let text = line
-        .and_then(|line| text.strip_prefix(&format!("line {line}: ")))
-        .unwrap_or(&text);
-    let (problem, expected) = text.split_once("; expected ").unwrap_or((text, ""));
-    vec![Finding {
-        pointer: String::new(),
-        line,
-        problem: problem.to_owned(),
-        expected: expected.to_owned(),
-    }]
-}
-
 #[cfg(test)]
 mod tests {
     use slotwise_scenario::Scenario;
@@ -174,7 +155,8 @@ mod tests {
 
     fn found(yaml: &str) -> Vec<Finding> {
         let error = Scenario::parse(yaml.as_bytes()).unwrap_err();
-        problems(&error.located(yaml.as_bytes()))
+        let problems = error.located(yaml.as_bytes()).problems();
+        problems.iter().map(Finding::from).collect()
     }
 
     #[test]
@@ -193,6 +175,8 @@ mod tests {
         let expected = Finding {
             pointer: String::new(),
             line: Some(2),
+            file: None,
+            file_line: None,
             problem: "aliases are not supported".into(),
             expected: "the value itself".into(),
         };

@@ -20,6 +20,7 @@ use crate::scheduler::SchedulerChange;
 use crate::section::{
     Schema, Section as _, constant, defined, describe, integer, list, name, nested, object, raw, text,
 };
+use crate::tables::{TABLES, TableKeys};
 use crate::workloads::{MAX_WORKLOADS, WORKLOADS, WorkloadKeys};
 
 /// Network type of a file: by the sections that it has.
@@ -221,6 +222,13 @@ fn keys() -> Vec<Key> {
             NONE,
             "Fault injection: faults drawn from the seed, in simulation only.",
             list(FAULTS, nested::<FaultKeys>()),
+        ),
+        key(
+            "tables",
+            ALL,
+            NONE,
+            "Entries of tables that no application of the controller writes.",
+            list(TABLES, nested::<TableKeys>()),
         ),
         key(
             "schedulers",

@@ -40,6 +40,7 @@ mod section;
 mod sources;
 mod spelling;
 mod stars;
+mod tables;
 mod timing;
 mod workloads;
 
@@ -71,6 +72,7 @@ pub use routed::{
 pub use scheduler::{SchedulerChange, SchedulerChoice, SettingValue};
 pub use schema::schema;
 pub use stars::request_blocks;
+pub use tables::{Match, Notation, Number, TableEntry};
 pub use timing::{TooShort, WIRE_OVERHEAD};
 pub use workloads::{FileFormat, FlowFile, FlowTransport, OpenFile, Workload, WorkloadSource};
 

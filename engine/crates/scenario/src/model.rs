@@ -19,6 +19,7 @@ use crate::ring::Ring;
 use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 use crate::section::{Section, defined, flag, integer, list, nested, number, section, word};
+use crate::tables::TableEntry;
 use crate::workloads::Workload;
 
 /// A report has 32 bits for the backlog.
@@ -70,6 +71,8 @@ pub struct Scenario {
     pub faults: Vec<Faults>,
     /// Flows that start and end during the run, beside those of phases and groups.
     pub workloads: Vec<Workload>,
+    /// Entries of tables that no application of the controller writes.
+    pub tables: Vec<TableEntry>,
 }
 
 section! {

@@ -21,6 +21,7 @@ use crate::reader::{Fields, Reader};
 use crate::routed::{self, GROUPS, Routed};
 use crate::scheduler::SchedulerChange;
 use crate::section::Section;
+use crate::tables::tables;
 use crate::{check, defaults, ops, own_scheduler, repeat, workloads};
 
 /// Bytes of a file.
@@ -224,6 +225,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         faults: Vec::new(),
         workloads: Vec::new(),
         schedulers,
+        tables: Vec::new(),
     };
     if parts.star {
         let fibres = scenario.edges.iter().flat_map(|edge| &edge.fibres);
@@ -242,6 +244,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
     scenario.workloads = workloads::workloads(r, &fields, &scenario);
     // What there is says what may fail.
     scenario.faults = faults(r, &fields, &scenario);
+    scenario.tables = tables(r, &fields, &scenario);
     scenario
 }
 

@@ -35,10 +35,9 @@ impl fmt::Display for Problem {
 }
 
 /// Why a file is not a scenario.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScenarioError {
     /// The file is longer than [`crate::MAX_FILE_BYTES`].
-    #[error("file of {bytes} bytes is too large; expected at most {limit}")]
     TooLarge {
         /// Its length.
         bytes: usize,
@@ -46,31 +45,26 @@ pub enum ScenarioError {
         limit: usize,
     },
     /// Collections lie in one another more than so deep.
-    #[error("nested too deeply; expected at most {limit} levels")]
     TooDeep {
         /// The limit.
         limit: usize,
     },
     /// An alias stands for what is said elsewhere in the file.
-    #[error("line {line}: aliases are not supported; expected the value itself")]
     Alias {
         /// Where, from 1.
         line: u64,
     },
     /// A tag says what kind of thing a value is.
-    #[error("line {line}: tags are not supported; expected the value alone")]
     Tag {
         /// Where, from 1.
         line: u64,
     },
     /// A tab stands between words, where not every reader of YAML takes one.
-    #[error("line {line}: tab outside quotes; expected spaces")]
     Tab {
         /// Where, from 1.
         line: u64,
     },
     /// A mapping has a key twice.
-    #[error("line {line}: duplicate key '{key}', first in line {first}; expected it once")]
     Twice {
         /// The key.
         key: String,
@@ -80,16 +74,13 @@ pub enum ScenarioError {
         first: u64,
     },
     /// A second document follows the first one.
-    #[error("line {line}: second document; expected one")]
     Documents {
         /// Line of its start, from 1.
         line: u64,
     },
     /// A file could not be read.
-    #[error("{0}")]
     Unreadable(String),
     /// A base is not a scenario file.
-    #[error("line {line} (base {path}): {error}")]
     Base {
         /// Its path.
         path: String,
@@ -99,11 +90,31 @@ pub enum ScenarioError {
         error: Box<ScenarioError>,
     },
     /// The file is not YAML; the parser's message says where.
-    #[error("not YAML: {0}")]
     Syntax(String),
     /// Everything that is wrong with the content, in the order of the file's keys.
-    #[error("{}", lines(.0))]
     Invalid(Vec<Problem>),
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScenarioError::Invalid(problems) => f.write_str(&lines(problems)),
+            ScenarioError::Base { path, line, error } => write!(f, "line {line} (base {path}): {error}"),
+            _ => {
+                let problem = self.whole();
+                if let Some(line) = problem.line {
+                    write!(f, "line {line}: ")?;
+                }
+                f.write_str(&problem.reason)?;
+                match problem.expected.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; expected {}", problem.expected),
+                }
+            }
+        }
+    }
 }
 
 impl ScenarioError {
@@ -114,6 +125,65 @@ impl ScenarioError {
             locate(yaml, problems);
         }
         self
+    }
+
+    /// Returns all problems. An error of the whole file is one, without a pointer; its expected value is empty if the reason has it.
+    pub fn problems(&self) -> Vec<Problem> {
+        match self {
+            ScenarioError::Invalid(problems) => problems.clone(),
+            ScenarioError::Base { path, line, error } => {
+                let of_base = |mut problem: Problem| {
+                    if problem.other.is_none() {
+                        problem.other = Some((path.clone(), problem.line.unwrap_or(1)));
+                    }
+                    problem.line = Some(*line);
+                    problem
+                };
+                error.problems().into_iter().map(of_base).collect()
+            }
+            _ => vec![self.whole()],
+        }
+    }
+
+    /// Problem of the whole file, for errors other than those of parts and bases.
+    fn whole(&self) -> Problem {
+        let (line, reason, expected) = match self {
+            ScenarioError::TooLarge { bytes, limit } => (
+                None,
+                format!("file of {bytes} bytes is too large"),
+                format!("at most {limit}"),
+            ),
+            ScenarioError::TooDeep { limit } => {
+                (None, "nested too deeply".to_owned(), format!("at most {limit} levels"))
+            }
+            ScenarioError::Alias { line } => (
+                Some(*line),
+                "aliases are not supported".to_owned(),
+                "the value itself".to_owned(),
+            ),
+            ScenarioError::Tag { line } => (
+                Some(*line),
+                "tags are not supported".to_owned(),
+                "the value alone".to_owned(),
+            ),
+            ScenarioError::Tab { line } => (Some(*line), "tab outside quotes".to_owned(), "spaces".to_owned()),
+            ScenarioError::Twice { key, line, first } => (
+                Some(*line),
+                format!("duplicate key '{key}', first in line {first}"),
+                "it once".to_owned(),
+            ),
+            ScenarioError::Documents { line } => (Some(*line), "second document".to_owned(), "one".to_owned()),
+            ScenarioError::Unreadable(reason) => (None, reason.clone(), String::new()),
+            ScenarioError::Syntax(reason) => (None, format!("not YAML: {reason}"), String::new()),
+            ScenarioError::Base { .. } | ScenarioError::Invalid(_) => (None, self.to_string(), String::new()),
+        };
+        Problem {
+            pointer: String::new(),
+            line,
+            other: None,
+            reason,
+            expected,
+        }
     }
 }
 
@@ -146,6 +216,41 @@ fn lines(problems: &[Problem]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_a_base_has_both_files_and_lines() {
+        let error = ScenarioError::Base {
+            path: "below.yaml".into(),
+            line: 2,
+            error: Box::new(ScenarioError::Tab { line: 7 }),
+        };
+        assert_eq!(
+            error.to_string(),
+            "line 2 (base below.yaml): line 7: tab outside quotes; expected spaces"
+        );
+        let [problem] = &error.problems()[..] else {
+            panic!("{:?}", error.problems())
+        };
+        assert_eq!(
+            (problem.line, &problem.other),
+            (Some(2), &Some(("below.yaml".to_owned(), 7)))
+        );
+        assert_eq!((&*problem.reason, &*problem.expected), ("tab outside quotes", "spaces"));
+    }
+
+    #[test]
+    fn a_reason_may_have_any_words() {
+        let error = ScenarioError::Twice {
+            key: "a; expected b".into(),
+            line: 3,
+            first: 1,
+        };
+        let [problem] = &error.problems()[..] else {
+            panic!("{:?}", error.problems())
+        };
+        assert_eq!(problem.reason, "duplicate key 'a; expected b', first in line 1");
+        assert_eq!(problem.expected, "it once");
+    }
 
     #[test]
     fn a_message_has_a_bounded_length() {

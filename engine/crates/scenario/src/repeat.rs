@@ -23,7 +23,7 @@ const LISTS: [&str; 7] = ["between", "classes", "command", "fibres", "hold", "ho
 /// Lists of names.
 const NAMES: [&[&str]; 3] = [&["routers"], &["ring", "stations"], &["ops", "switches"]];
 /// Lists of entries other than flows.
-const ENTRIES: [&[&str]; 9] = [
+const ENTRIES: [&[&str]; 10] = [
     &["edges"],
     &["ring", "stations"],
     &["ops", "edges"],
@@ -33,6 +33,7 @@ const ENTRIES: [&[&str]; 9] = [
     &["hosts", "groups"],
     &["changes"],
     &["faults"],
+    &["tables"],
 ];
 
 /// Unfolds all entries of a file that stand for several, and reports those that cannot be unfolded. Flows come last, when the file is

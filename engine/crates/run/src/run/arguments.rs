@@ -10,6 +10,7 @@ use slotwise_control::controller::{Addresses, LogLevel};
 use slotwise_control::home::Home;
 use slotwise_control::network::Network;
 use slotwise_control::own_schedulers;
+use slotwise_control::tables::{self, ProgramError};
 use slotwise_kinds::{CaptureFilter, Capturing, LONGEST_SNAPLEN, World};
 use slotwise_observe::events::Events;
 use slotwise_observe::outputs;
@@ -118,6 +119,9 @@ pub enum LoadError {
     /// The working directory is unknown.
     #[error("working directory: {0}")]
     NoDirectory(#[from] io::Error),
+    /// The programs of the switches cannot be read, whose tables the scenario has entries for.
+    #[error("{0}")]
+    NoProgram(#[from] ProgramError),
     /// The file is not a valid scenario.
     #[error("{path}:\n{error}")]
     Invalid {
@@ -149,9 +153,14 @@ pub fn load_source(path: &Path, data: Option<&Path>) -> Result<(Network, Scenari
     for own in &mut network.scenario.schedulers {
         own.resolve(directory.parent().unwrap_or(Path::new("/")));
     }
-    match own_schedulers::missing(&network.scenario.schedulers) {
-        missing if missing.is_empty() => Ok((network, source)),
-        missing => Err(invalid(source.located(ScenarioError::Invalid(missing)))),
+    let mut problems = own_schedulers::missing(&network.scenario.schedulers);
+    if !network.scenario.tables.is_empty() {
+        let home = Home::find().map_err(ProgramError::Home)?;
+        problems.extend(tables::complete(&mut network.scenario, &home)?);
+    }
+    match problems.is_empty() {
+        true => Ok((network, source)),
+        false => Err(invalid(source.located(ScenarioError::Invalid(problems)))),
     }
 }
 

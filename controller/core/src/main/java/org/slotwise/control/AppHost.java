@@ -5,9 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.slotwise.control.tables.Update;
 import org.slotwise.control.topology.DeviceId;
+import org.slotwise.control.topology.Node;
 import org.slotwise.control.topology.Topology;
 
 /**
@@ -32,8 +35,8 @@ public final class AppHost {
 
     /**
      * Takes the applications that nobody else uses, at least one; in their order a packet goes to the first that claims it.
-     * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch, or one gives
-     * orders to another that is not there, or cannot take them.
+     * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch, if one gives
+     * orders to another that is not there, or cannot take them, or owns tables of a switch that none of them has.
      */
     public AppHost(List<? extends App<?>> apps) {
         if (apps.isEmpty()) {
@@ -70,6 +73,12 @@ public final class AppHost {
             this.topology = Topology.union(parts(this.apps));
         } catch (IllegalArgumentException e) {
             throw new ConflictException(e.getMessage());
+        }
+        Set<DeviceId> devices = topology.nodes().stream().map(Node::device).collect(Collectors.toSet());
+        for (App<?> app : apps) {
+            app.owns().devices().stream().filter(device -> !devices.contains(device)).findFirst().ifPresent(device -> {
+                throw new ConflictException("application '" + app.id() + "': device " + device + " is not in the network");
+            });
         }
     }
 

@@ -56,6 +56,11 @@ public final class Ownership {
         return tables.keySet();
     }
 
+    /** Short names of the tables of a switch; none: all of them. */
+    public Set<String> tables(DeviceId device) {
+        return tables.getOrDefault(device, Set.of());
+    }
+
     /** Whether an entry of a switch belongs to the application. */
     public boolean has(DeviceId device, TableEntry entry) {
         Set<String> names = tables.get(device);

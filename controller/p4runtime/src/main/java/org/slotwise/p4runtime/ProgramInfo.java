@@ -113,13 +113,20 @@ final class ProgramInfo {
     }
 
     private static FieldMatch encode(Match match, Table table) {
-        int id = table.getMatchFieldsList().stream().filter(field -> field.getName().equals(match.field())).findFirst()
+        MatchField known = table.getMatchFieldsList().stream().filter(field -> field.getName().equals(match.field())).findFirst()
                 .orElseThrow(() -> new UnknownNameException(
-                        "key field of table " + table.getPreamble().getAlias(), match.field())).getId();
-        FieldMatch.Builder encoded = FieldMatch.newBuilder().setFieldId(id);
+                        "key field of table " + table.getPreamble().getAlias(), match.field()));
+        FieldMatch.Builder encoded = FieldMatch.newBuilder().setFieldId(known.getId());
         ByteString value = ByteStrings.of(match.value());
         switch (match.kind()) {
-            case EXACT -> encoded.getExactBuilder().setValue(value);
+            case EXACT -> {
+                if (known.getMatchType() == MatchField.MatchType.OPTIONAL) {
+                    encoded.getOptionalBuilder().setValue(value);
+                } else {
+                    encoded.getExactBuilder().setValue(value);
+                }
+            }
+            case RANGE -> encoded.getRangeBuilder().setLow(value).setHigh(ByteStrings.of(match.detail()));
             case LPM -> encoded.getLpmBuilder().setValue(value).setPrefixLen((int) match.detail());
             case TERNARY -> encoded.getTernaryBuilder().setValue(value).setMask(ByteStrings.of(match.detail()));
         }
@@ -163,6 +170,9 @@ final class ProgramInfo {
                     match.getLpm().getPrefixLen()));
             case TERNARY -> Optional.of(Match.ternary(field, ByteStrings.toLong(match.getTernary().getValue()),
                     ByteStrings.toLong(match.getTernary().getMask())));
+            case RANGE -> Optional.of(Match.range(field, ByteStrings.toLong(match.getRange().getLow()),
+                    ByteStrings.toLong(match.getRange().getHigh())));
+            case OPTIONAL -> Optional.of(Match.exact(field, ByteStrings.toLong(match.getOptional().getValue())));
             default -> Optional.empty();
         });
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.TextFormat;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,7 @@ import org.slotwise.systems.star.model.Edge;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.schedule.FrameSchedule;
 import org.slotwise.systems.star.tables.SwitchRules;
+import p4.config.v1.P4InfoOuterClass.P4Info;
 import p4.v1.P4RuntimeOuterClass;
 import p4.v1.P4RuntimeOuterClass.PacketIn;
 import p4.v1.P4RuntimeOuterClass.PacketMetadata;
@@ -97,6 +99,20 @@ class ProgramInfoTest {
         }
         assertEquals(Set.of("agent", "aggregation", "edge_params", "fibre_params", "ingress_params", "ipv4_route", "label_route", "macroflow",
                 "ops_params", "traffic_class", "train_queue", "train_weight", "voq", "xcp_output", "xcp_params"), tables);
+    }
+
+    @Test
+    void entriesWithARangeAndAnOptionalFieldAreThoseOfTheirProgram() throws IOException {
+        P4Info info = TextFormat.parse("""
+                tables { preamble { id: 33554433 name: "I.access" alias: "access" } action_refs { id: 16777217 }
+                  match_fields { id: 1 name: "l4_dst" bitwidth: 16 match_type: RANGE }
+                  match_fields { id: 2 name: "vlan" bitwidth: 12 match_type: OPTIONAL } }
+                actions { preamble { id: 16777217 name: "I.deny" alias: "deny" } }
+                """, P4Info.class);
+        TableEntry entry = TableEntry.in("access").match(Match.range("l4_dst", 1024, 2047)).exact("vlan", 5).priority(1).action("deny").build();
+        ProgramInfo program = new ProgramInfo(info);
+        roundTrip(program, List.of(entry));
+        assertTrue(program.encode(entry).getMatch(1).hasOptional());
     }
 
     private static void roundTrip(ProgramInfo info, List<TableEntry> entries) {

@@ -8,6 +8,7 @@ import org.slotwise.systems.ops.rest.OpsSystem;
 import org.slotwise.systems.ring.rest.RingSystem;
 import org.slotwise.systems.routes.rest.RoutesSystem;
 import org.slotwise.systems.star.rest.StarSystem;
+import org.slotwise.systems.tables.rest.TablesSystem;
 
 /** The one list of systems that come with the controller. */
 public final class Systems {
@@ -21,6 +22,7 @@ public final class Systems {
                 new RoutesSystem(),
                 new RingSystem(),
                 new OpsSystem(),
-                new LambdaSystem()));
+                new LambdaSystem(),
+                new TablesSystem()));
     }
 }

@@ -14,7 +14,7 @@ import com.networknt.schema.SpecVersion;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,10 +37,11 @@ class OpenApiTest {
             + " -Dsurefire.failIfNoSpecifiedTests=false\n";
 
     private static String assembled() throws Exception {
-        List<SystemPart<?>> systems = new ArrayList<>();
+        Map<String, SystemPart<?>> parts = new LinkedHashMap<>();
         for (String network : RunningApps.examples()) {
-            systems.addAll(NetworkDocument.decode("", RunningApps.example(network), Systems.all()).parts().values());
+            NetworkDocument.decode("", RunningApps.example(network), Systems.all()).parts().forEach(parts::putIfAbsent);
         }
+        List<SystemPart<?>> systems = List.copyOf(parts.values());
         assertEquals(Systems.all().all().size(), systems.size(), "a network of each");
         YAMLMapper yaml = YAMLMapper.builder().disable(YAMLGenerator.Feature.WRITE_DOC_START_MARKER).disable(YAMLGenerator.Feature.SPLIT_LINES)
                 .enable(YAMLGenerator.Feature.MINIMIZE_QUOTES).build();

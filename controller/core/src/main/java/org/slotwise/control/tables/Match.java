@@ -12,7 +12,9 @@ public final class Match {
         /** First {@link Match#detail()} bits equal. */
         LPM,
         /** Equal where the mask {@link Match#detail()} has ones. */
-        TERNARY
+        TERNARY,
+        /** From the value to {@link Match#detail()}. */
+        RANGE
     }
 
     private final String field;
@@ -42,6 +44,11 @@ public final class Match {
         return new Match(field, Kind.TERNARY, value, mask);
     }
 
+    /** A field from {@code low} to {@code high}. */
+    public static Match range(String field, long low, long high) {
+        return new Match(field, Kind.RANGE, low, high);
+    }
+
     /** Name of the field, as P4Info has it. */
     public String field() {
         return field;
@@ -57,7 +64,7 @@ public final class Match {
         return value;
     }
 
-    /** Prefix length in bits (LPM) or mask (TERNARY). */
+    /** Prefix length in bits (LPM), mask (TERNARY) or last value (RANGE). */
     public long detail() {
         return detail;
     }
@@ -83,6 +90,8 @@ public final class Match {
                 return field + "=" + Long.toUnsignedString(value) + "/" + detail;
             case TERNARY:
                 return field + "=" + Long.toUnsignedString(value) + "&" + Long.toUnsignedString(detail);
+            case RANGE:
+                return field + "=" + Long.toUnsignedString(value) + ".." + Long.toUnsignedString(detail);
             default:
                 return field + "=" + Long.toUnsignedString(value);
         }

@@ -27,6 +27,7 @@ import org.onosproject.net.pi.runtime.PiActionParam;
 import org.onosproject.net.pi.runtime.PiExactFieldMatch;
 import org.onosproject.net.pi.runtime.PiFieldMatch;
 import org.onosproject.net.pi.runtime.PiLpmFieldMatch;
+import org.onosproject.net.pi.runtime.PiRangeFieldMatch;
 import org.onosproject.net.pi.runtime.PiTableAction;
 import org.onosproject.net.pi.runtime.PiTableEntry;
 import org.onosproject.net.pi.runtime.PiTernaryFieldMatch;
@@ -72,6 +73,9 @@ public final class RuleTranslator {
                     break;
                 case TERNARY:
                     key.matchTernary(field, match.value(), match.detail());
+                    break;
+                case RANGE:
+                    key.matchRange(field, match.value(), match.detail());
                     break;
                 default:
                     key.matchExact(field, match.value());
@@ -133,6 +137,10 @@ public final class RuleTranslator {
         if (field instanceof PiTernaryFieldMatch) {
             PiTernaryFieldMatch ternary = (PiTernaryFieldMatch) field;
             return Match.ternary(name, number(ternary.value()), number(ternary.mask()));
+        }
+        if (field instanceof PiRangeFieldMatch) {
+            PiRangeFieldMatch range = (PiRangeFieldMatch) field;
+            return Match.range(name, number(range.lowValue()), number(range.highValue()));
         }
         throw new IllegalArgumentException("unsupported match type " + field.type());
     }

@@ -11,8 +11,9 @@ import org.slotwise.control.Ownership;
 import org.slotwise.systems.shared.model.SlotReserver;
 import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.StarTopology;
+import org.slotwise.systems.star.tables.SwitchRules;
 
-/** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. It has its switches for itself. */
+/** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. */
 public final class StarApp extends App<Snapshot> implements SlotReserver {
     /** Its name. */
     public static final String ID = APP;
@@ -22,7 +23,8 @@ public final class StarApp extends App<Snapshot> implements SlotReserver {
 
     /** Takes a controller of this network that nobody else uses. */
     StarApp(Network network, NetworkController controller) {
-        super(ID, StarTopology.of(network), Ownership.allOf(network.devices()));
+        super(ID, StarTopology.of(network), Ownership.tablesOf(network.coreDevices(), SwitchRules.OF_CORES)
+                .and(Ownership.tablesOf(network.edgeDevices(), SwitchRules.OF_EDGES)));
         this.network = network;
         this.controller = controller;
     }

@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.slotwise.control.topology.DeviceId;
 import org.slotwise.control.topology.Host;
 import org.slotwise.control.topology.InvalidNetworkException;
@@ -422,10 +423,19 @@ public final class Network {
 
     /** All switches: cores, then edges. */
     public List<DeviceId> devices() {
-        List<DeviceId> devices = new ArrayList<>();
-        cores.forEach(core -> devices.add(core.device()));
-        edges.forEach(edge -> devices.add(edge.device()));
+        List<DeviceId> devices = new ArrayList<>(coreDevices());
+        devices.addAll(edgeDevices());
         return devices;
+    }
+
+    /** The cores' switches. */
+    public List<DeviceId> coreDevices() {
+        return cores.stream().map(Core::device).collect(Collectors.toList());
+    }
+
+    /** The edges' switches. */
+    public List<DeviceId> edgeDevices() {
+        return edges.stream().map(Edge::device).collect(Collectors.toList());
     }
 
     /** The core of a star; throws IllegalStateException if there are several. */

@@ -44,6 +44,11 @@ public final class SwitchRules {
     static final String XCP_PARAMS = "xcp_params";
     static final String XCP_OUTPUT = "xcp_output";
     static final String XCP_SLOTS = "xcp_slots";
+    /** Tables of an edge that a star writes. */
+    public static final List<String> OF_EDGES = List.of(EDGE_PARAMS, IPV4_ROUTE, TrafficClass.TABLE, VOQ, VOQ_SHARE, AGGREGATION, TRAIN_QUEUE,
+            SLOT_SCHEDULE, SIGNALING, MEMBERSHIP, MEMBER, XCP_PARAMS, XCP_OUTPUT, XCP_SLOTS);
+    /** Tables of a core that a star writes. */
+    public static final List<String> OF_CORES = List.of(CORE_PARAMS, CROSSBAR);
 
     /** What a slave keeps clear of guard and slot end: more than T_d is ever off (docs/protocols.md). */
     private static final int SYNC_MARGIN_NS = 1000;
