@@ -141,11 +141,11 @@ impl Scenario {
         for flow in &mut scaled.routed.flows {
             flow.start_ms = scale(flow.start_ms);
         }
+        let scale_time =
+            |at: Duration| Duration::from_ns((u128::from(at.ns()) * u128::from(total_ms) / old_total) as u64);
         for workload in &mut scaled.workloads {
-            let scale =
-                |at: Duration| Duration::from_ns((u128::from(at.ns()) * u128::from(total_ms) / old_total) as u64);
-            workload.start = scale(workload.start);
-            workload.stop = workload.stop.map(scale);
+            workload.start = scale_time(workload.start);
+            workload.stop = workload.stop.map(scale_time);
         }
         for change in &mut scaled.routed.changes {
             change.at_ms = scale(change.at_ms);
