@@ -84,7 +84,7 @@ class Scenario:
     def check(self, target: str | None = None) -> None:
         """Checks the scenario for a run, on `target` if given. Raises ScenarioError with every problem, or CommandNotFound."""
         try:
-            scenario.check(self._placed(self.scenario), self.source, target)
+            scenario.check(self._placed(self.scenario), self.source, target, self._directory)
         except ScenarioError as error:
             raise self._located(error.problems) from None
 
@@ -195,6 +195,34 @@ class Scenario:
         `beta`: in place of those of the hosts; `initial_rate_bps`: initial rate, as if granted by both hosts; other options as in `tcp`.
         Raises UnknownName, and UnknownArgument."""
         return self._flow_of_run("gtp", source, destination, options)
+
+    def workload(
+        self,
+        name: str | None = None,
+        *,
+        senders: str | list[str] | None = None,
+        receivers: str | list[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Adds flows that start and end during the run (simulation only; docs/workloads.md). Options are keys of a scenario's `workloads`:
+        `sizes` with a `load` or `closed`, or `incast`, `collective`, `list`, `coflows` or `pcap`; `pairs`, `transport`, `tcp` and so on, in
+        either spelling, such as `start="1 ms"` or `start_ns=1_000_000`. `senders`, `receivers`: hosts, `from` and `to` in a scenario;
+        or ranges of them such as `h0..h3`; default: all hosts, which send to each other. Raises UnknownName.
+
+        network.workload("web", sizes="websearch", load=0.5, transport="dctcp", tcp={"min_rto": "1 ms"})
+        """
+        entry: Json = {} if name is None else {"name": name}
+        for key, hosts in (("from", senders), ("to", receivers)):
+            if hosts is not None:
+                listed = [hosts] if isinstance(hosts, str) else list(hosts)
+                entry[key] = [host if ".." in host else self._party(host) for host in listed]
+        if (
+            self._has_star()
+            and not any(section in self.scenario for section in GROUPED)
+            and not self.scenario.get("phases")
+        ):
+            self.phase("main")
+        return self._append("workloads", entry | options)
 
     def fibre_change(self, at_s: float, edge: int, core: int = 0, **change: Any) -> Self:
         """Changes a fibre of a star `at_s` after the start: `rate_bps`, `delay_ns`, `loss`, `attenuation_mdb`, `up`. Raises UnknownFibre."""
@@ -429,6 +457,7 @@ class Scenario:
             before = _stamp(report_file)
             options = {
                 "--report": report_file,
+                "--data": self._directory if "workloads" in document else None,
                 "--seed": seed,
                 "--duration": duration_s,
                 "--pcap": pcap,
@@ -453,7 +482,7 @@ class Scenario:
     def _raise_problems(self, file: Path) -> None:
         """Raises ScenarioError if the run was not started because of the scenario."""
         try:
-            problems = scenario.problems(str(file))
+            problems = scenario.problems(str(file), *scenario.data(self.scenario, self._directory))
         except scenario.CheckFailed:
             return
         if problems:

@@ -68,15 +68,23 @@ def load(path: str | Path) -> Json:
         return json.loads(plain.read_text())
 
 
-def check(document: Json, source: str = "scenario", target: str | None = None) -> Json:
-    """Returns `document` if the engine accepts it, for runs on `target` if given. Raises ScenarioError with every problem, InvalidArgument,
-    CheckFailed, or home.CommandNotFound."""
+def check(
+    document: Json, source: str = "scenario", target: str | None = None, directory: str | Path | None = None
+) -> Json:
+    """Returns `document` if the engine accepts it, for runs on `target` if given; `directory`: that of files of its workloads. Raises
+    ScenarioError with every problem, InvalidArgument, CheckFailed, or home.CommandNotFound."""
     # Lines of the generated text mean nothing to users.
     options = [] if target is None else ["--target", target]
+    options += [] if directory is None else data(document, directory)
     found = [problem._replace(place="") for problem in problems(INPUT, *options, text=as_json(document, source))]
     if found:
         raise ScenarioError(source, found)
     return document
+
+
+def data(document: Json, directory: str | Path) -> list[str]:
+    """Returns the option for files of workloads in a directory, for a scenario that has workloads."""
+    return ["--data", str(directory)] if "workloads" in document else []
 
 
 def problems(file: str, *options: str, text: str | None = None) -> list[Problem]:

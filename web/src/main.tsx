@@ -127,6 +127,24 @@ const VIEWS: View[] = [
     ),
   },
   {
+    id: 'workloads',
+    name: 'Workloads',
+    isThere: (run) => run.tables.has('workloads'),
+    draw: (props) => (
+      <TableView
+        {...props}
+        table="workloads"
+        thing="workload"
+        plots={[
+          ['in_progress', 'Flows in progress'],
+          ['completed', 'Flows completed'],
+          ['p99_slowdown', 'Slowdown, 0.99 quantile'],
+          ['median_slowdown', 'Slowdown, median'],
+        ]}
+      />
+    ),
+  },
+  {
     id: 'flows',
     name: 'XCP and flows',
     isThere: (run) => run.tables.has('flows'),

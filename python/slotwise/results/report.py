@@ -113,6 +113,14 @@ class Report:
             .to_pandas()
         )
 
+    def completions(self, workload: str | None = None) -> DataFrame:
+        """Flows of workloads, one row each, with completion time and slowdown (table `completions`, docs/columns.md); `workload`: only its
+        flows. `slotwise.results.completions` has more for several runs. Raises UnknownName, UnknownTable, MissingPackage, and SlotwiseError
+        if the run wrote no time series."""
+        from slotwise.results import completions  # it imports this module
+
+        return completions.frame(self, workload).drop(columns=["label", "run"])
+
     def plot(self, file: str | Path) -> None:
         """Plots demand and granted slots per edge pair, or utilization and queues of links, over time into a PNG."""
         from slotwise.results import plot  # importing Matplotlib takes a second

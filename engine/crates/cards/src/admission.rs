@@ -4,6 +4,7 @@
 //! A row has the key of a rule below `buffer` in a scenario, its text, its parameters with their bounds, and its type.
 //! The reader, the schema and the reference of scenarios, the construction of queues and their behaviour follow from it.
 
+mod ecn;
 mod limits;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::ops::RangeInclusive;
 use rand_pcg::Pcg64Mcg;
 use slotwise_units::{Bytes, Duration};
 
+use ecn::EcnMarks;
 use limits::{ByteLimit, PacketLimit, TimeLimit};
 
 /// Maximum number of parameters of a rule.
@@ -36,6 +38,12 @@ pub struct Arrival {
 pub trait Rule {
     /// Returns true if the queue accepts the packet.
     fn admits(&mut self, arrival: &Arrival) -> bool;
+
+    /// Returns true if an accepted packet is marked (ECN).
+    #[inline]
+    fn marks(&mut self, _: &Arrival) -> bool {
+        false
+    }
 }
 
 /// Rule that scenarios name.
@@ -100,6 +108,15 @@ macro_rules! rules {
                     Admission::Time(rule) => rule.admits(arrival),
                 }
             }
+
+            /// Returns true if an accepted packet is marked (ECN).
+            #[inline]
+            pub fn marks(&mut self, arrival: &Arrival) -> bool {
+                match self {
+                    $(Admission::$name(rule) => rule.marks(arrival),)+
+                    Admission::Time(rule) => rule.marks(arrival),
+                }
+            }
         }
 
         /// Rules that scenarios name.
@@ -118,6 +135,11 @@ rules! {
     Packets(PacketLimit) = "packets" { "": Amount::Packets(1..=10_000_000), ""; }
     /// Maximum IP bytes of waiting packets.
     Bytes(ByteLimit) = "bytes" { "": Amount::Bytes(1..=1 << 40), ""; }
+    /// Maximum number of waiting packets, and a threshold: packets that find more waiting are marked (ECN, as DCTCP asks for).
+    Ecn(EcnMarks) = "ecn" {
+        "packets": Amount::Packets(1..=10_000_000), "Maximum number of waiting packets.";
+        "mark_above": Amount::Packets(0..=10_000_000), "Threshold K in packets. Packets of transports without ECN are not marked.";
+    }
 }
 
 impl Admission {
@@ -237,6 +259,11 @@ mod tests {
         let bytes = Setting::new(row("bytes"), [250.0]);
         assert_eq!(format!("{bytes:?}"), "Bytes(Bytes(250))");
         assert_eq!(admitted(bytes.admission(random())), 2);
+        let ecn = Setting::new(row("ecn"), [5.0, 2.0]);
+        assert_eq!(format!("{ecn:?}"), "Ecn(5, 2)");
+        assert_eq!(admitted(ecn.admission(random())), 5);
+        let marked = (0..6).filter(|waiting| ecn.admission(random()).marks(&arrival(*waiting)));
+        assert_eq!(marked.collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!(admitted(Admission::time(Duration::from_us(7))), 7);
     }
 }

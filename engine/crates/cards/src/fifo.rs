@@ -56,6 +56,8 @@ pub struct Departure {
     pub start: Instant,
     /// Last bit at the far end.
     pub arrive: Instant,
+    /// True if the packet is to be marked (ECN).
+    pub is_marked: bool,
 }
 
 /// A queue in order, before the lane of a link.
@@ -152,14 +154,14 @@ impl Fifo {
         let start = self.busy_until.max(now);
         let busy = self.rate.time(bytes);
         let waits = start > now;
-        let is_admitted = self.admission.admits(&Arrival {
+        let arrival = Arrival {
             bytes,
             waits,
             leaves_in: start + busy - now,
             waiting_packets: self.waiting.len(),
             waiting_bytes: self.waiting_bytes,
-        });
-        if !is_admitted {
+        };
+        if !self.admission.admits(&arrival) {
             self.refuse();
             return Err(DropCause::QueueFull);
         }
@@ -178,6 +180,7 @@ impl Fifo {
         Ok(Departure {
             start,
             arrive: self.busy_until + self.delay,
+            is_marked: self.admission.marks(&arrival),
         })
     }
 

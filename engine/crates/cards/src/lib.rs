@@ -14,6 +14,7 @@ pub mod card;
 mod cause;
 pub mod demand;
 pub mod drawn_delay;
+pub mod ecn;
 pub mod edge_card;
 pub mod fifo;
 pub mod gate_card;

@@ -9,6 +9,7 @@ use slotwise_wire::Ethernet;
 use crate::admission::Admission;
 use crate::alone::Alone;
 use crate::card::{Action, Actions, Card, Expiry, Pass, Program, Then, TimerId};
+use crate::ecn;
 use crate::fifo::{Departure, Fifo, FifoUse};
 use crate::measure::AccessUse;
 use crate::message::ToCard;
@@ -123,13 +124,18 @@ impl Links {
 }
 
 impl Card for Links {
-    fn sends(&mut self, now: Instant, port: Port, packet: Packet, _: Origin, out: &mut Actions) {
+    fn sends(&mut self, now: Instant, port: Port, mut packet: Packet, _: Origin, out: &mut Actions) {
         match self.take(now, port, packet.frame.len()) {
-            Ok((lane, departure)) => out.push(Action::Enter {
-                lane: lane as u32,
-                at: departure.arrive,
-                flying: Flying::plain(packet),
-            }),
+            Ok((lane, departure)) => {
+                if departure.is_marked {
+                    ecn::mark(&mut packet.frame);
+                }
+                out.push(Action::Enter {
+                    lane: lane as u32,
+                    at: departure.arrive,
+                    flying: Flying::plain(packet),
+                });
+            }
             Err(cause) => {
                 let frame = packet.frame;
                 out.push(Action::Drop { port, cause, frame });

@@ -648,7 +648,10 @@ fn reasons(process: Arc<Mutex<Process>>, interrupts: Interrupts, is_running: Arc
 pub fn wrong_bytes(fabric: &World) -> Vec<String> {
     let flows = fabric.flow_results();
     let streams = flows.iter().filter_map(|flow| flow.stream);
-    let wrong: Bytes = streams.map(|stream| stream.wrong_bytes).sum();
+    let wrong: Bytes = streams
+        .map(|stream| stream.wrong_bytes)
+        .chain([fabric.wrong_bytes_of_workloads()])
+        .sum();
     if wrong.is_zero() {
         return Vec::new();
     }

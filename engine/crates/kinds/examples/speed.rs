@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast the fabric is: star4 with saturating sources and a fixed schedule, in virtual time, on one thread.
+//! How fast the engine is: star4 with saturating sources and a fixed schedule, in virtual time, on one thread.
 //!
 //! `cargo run --release -p slotwise-kinds --example speed [MILLISECONDS]`
 
@@ -18,31 +18,31 @@ fn main() {
     let scenario = star4(&format!(
         "  - {{name: all, duration_ms: {milliseconds}, flows: [{{from: all, to: all}}]}}"
     ));
-    let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    let mut world = star(&scenario, HostMode::Simulated, &rotation(&scenario));
     let start = Instant::now();
-    while fabric.now() < scenario.end() {
-        fabric.run_until(fabric.now() + scenario.frame.length());
-        while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
-        while fabric.poll_control().is_some() {}
+    while world.now() < scenario.end() {
+        world.run_until(world.now() + scenario.frame.length());
+        while world.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
+        while world.poll_control().is_some() {}
     }
     let wall_s = start.elapsed().as_secs_f64();
-    let fabric_s = (scenario.end() - scenario.epoch()).seconds();
-    let packets: u64 = fabric
+    let simulated_s = (scenario.end() - scenario.epoch()).seconds();
+    let packets: u64 = world
         .of_kind::<kinds::Star>()
         .unwrap()
         .links()
         .iter()
         .map(|link| link.used.packets)
         .sum();
-    let received: u64 = fabric.flow_results().iter().map(|flow| flow.received_packets).sum();
+    let received: u64 = world.flow_results().iter().map(|flow| flow.received_packets).sum();
     println!(
-        "{fabric_s} s of fabric in {wall_s:.3} s: {:.2} times as fast",
-        fabric_s / wall_s
+        "{simulated_s} s simulated in {wall_s:.3} s: {:.2} times as fast",
+        simulated_s / wall_s
     );
     println!(
         "{:.0} packets/s over fibres, {:.0} packets/s received",
         packets as f64 / wall_s,
         received as f64 / wall_s
     );
-    println!("invariants held: {}", fabric.invariants().held());
+    println!("invariants held: {}", world.invariants().held());
 }

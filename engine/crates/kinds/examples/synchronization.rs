@@ -37,24 +37,24 @@ fn scenario(seed: u64, drift_ppb: u64) -> Scenario {
     Scenario::parse(text.as_bytes()).unwrap()
 }
 
-fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
+fn run_frames(world: &mut World, scenario: &Scenario, frames: u64) {
     for _ in 0..frames {
-        fabric.run_until(fabric.now() + scenario.frame.length());
-        while next_message(fabric).is_some() {}
-        while fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
+        world.run_until(world.now() + scenario.frame.length());
+        while next_message(world).is_some() {}
+        while world.of_kind_mut::<kinds::Star>().unwrap().poll_frame().is_some() {}
     }
 }
 
 /// Errors while the edges learn how their clocks run, and afterwards; whether all invariants held.
 fn measure(seed: u64, drift_ppb: u64, seconds: u64) -> (Vec<SyncError>, Vec<SyncError>, bool) {
     let scenario = scenario(seed, drift_ppb);
-    let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
+    let mut world = star_of_strangers(&scenario, &rotation(&scenario));
     for edge in 1..scenario.edges.len() as u16 {
-        join(&mut fabric, &scenario, edge, u32::from(edge));
+        join(&mut world, &scenario, edge, u32::from(edge));
     }
-    run_frames(&mut fabric, &scenario, ACQUISITION_FRAMES);
-    let errors = |fabric: &World| {
-        fabric
+    run_frames(&mut world, &scenario, ACQUISITION_FRAMES);
+    let errors = |world: &World| {
+        world
             .of_kind::<kinds::Star>()
             .unwrap()
             .sync_errors()
@@ -62,14 +62,14 @@ fn measure(seed: u64, drift_ppb: u64, seconds: u64) -> (Vec<SyncError>, Vec<Sync
             .map(|(_, _, error)| error)
             .collect()
     };
-    let acquiring = errors(&fabric);
-    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
+    let acquiring = errors(&world);
+    world.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
     run_frames(
-        &mut fabric,
+        &mut world,
         &scenario,
         seconds * 1_000_000_000 / scenario.frame.length().ns(),
     );
-    (acquiring, errors(&fabric), fabric.invariants().held())
+    (acquiring, errors(&world), world.invariants().held())
 }
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes into a fabric and comes out of it.
+//! Options of a network, its errors, and frames for hosts.
 
 use slotwise_scenario::{Device, DeviceKind};
 use slotwise_units::Instant;
@@ -8,7 +8,7 @@ use slotwise_cards::packet::Frame;
 use slotwise_net::capture::Capturing;
 use slotwise_traffic::HostMode;
 
-/// How a fabric is to run.
+/// How a network is to run.
 pub struct WorldOptions {
     /// Seed of every random choice.
     pub seed: u64,

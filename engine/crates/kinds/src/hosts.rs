@@ -8,6 +8,7 @@ use slotwise_scenario::{Device, HostId};
 use slotwise_units::{Duration, Instant};
 
 use crate::api::HostFrame;
+use slotwise_cards::ecn;
 use slotwise_cards::fifo::Fifo;
 use slotwise_cards::packet::{Flying, Frame, Packet, UNBORN};
 use slotwise_net::Net;
@@ -53,6 +54,8 @@ pub(crate) struct Hosts {
     pub(crate) traffic: Option<Traffic>,
     /// Memory of `drain`.
     timers: Vec<(usize, u64)>,
+    /// The same.
+    turns: Vec<(usize, u64)>,
     output: VecDeque<HostFrame>,
 }
 
@@ -60,7 +63,7 @@ impl Hosts {
     /// Sets the simulated traffic of the hosts, if there is any.
     pub(crate) fn set_traffic(&mut self, net: &mut Net, traffic: Option<Traffic>) {
         self.traffic = traffic;
-        if let Some(traffic) = self.traffic.as_ref().filter(|traffic| !traffic.is_shared()) {
+        if let Some(traffic) = self.traffic.as_mut().filter(|traffic| !traffic.is_shared()) {
             for (index, at_ns) in traffic.starts() {
                 self.schedule_source(net, index, at_ns);
             }
@@ -72,9 +75,10 @@ impl Hosts {
         By::node(self.list[host].node)
     }
 
+    /// Schedules the turn of a source: by its node, or by the world for flows that many hosts may start.
     fn schedule_source(&self, net: &mut Net, source: usize, at_ns: u64) {
         if let Some(traffic) = &self.traffic {
-            let by = self.by(traffic.host_of(source));
+            let by = traffic.host_of(source).map_or(By::WORLD, |host| self.by(host));
             net.schedule(by, Instant::from_ns(at_ns), Event::Source(source as u32));
         }
     }
@@ -93,19 +97,26 @@ impl Hosts {
         self.output.pop_front()
     }
 
-    /// Puts a packet into a host's card.
-    pub(crate) fn send_uplink(&mut self, net: &mut Net, at: Instant, host: usize, frame: Frame) {
+    /// Puts a packet into a host's card. Returns the time at which its first bit leaves; `None` if the card has dropped it.
+    pub(crate) fn send_uplink(&mut self, net: &mut Net, at: Instant, host: usize, frame: Frame) -> Option<Instant> {
         let host = &mut self.list[host];
         // Elsewhere a packet is born with its first bit on the link; at an edge when the host gives it to its card.
         let born = if host.device.kind().is_slotted { at } else { UNBORN };
         let mut packet = Packet { frame, born };
         match host.uplink.enqueue(at, packet.frame.len()) {
             Ok(departure) => {
+                if departure.is_marked {
+                    ecn::mark(&mut packet.frame);
+                }
                 packet.born = packet.born.min(departure.start);
                 let (by, lane) = (By::node(host.node), host.uplink.lane);
                 net.enter_lane(by, lane, departure.arrive, Flying::plain(packet));
+                Some(departure.start)
             }
-            Err(cause) => net.drop(host.uplink_place(), cause, packet.frame),
+            Err(cause) => {
+                net.drop(host.uplink_place(), cause, packet.frame);
+                None
+            }
         }
     }
 
@@ -144,15 +155,14 @@ impl Hosts {
         let mut frame = net.take_frame();
         let turn = traffic.turn(index as usize, net.now().ns(), &mut frame);
         if let Some(next_ns) = turn.next_ns {
-            let host = turn.from.unwrap_or_else(|| traffic.host_of(index as usize));
-            net.schedule(
-                By::node(self.list[host].node),
-                Instant::from_ns(next_ns),
-                Event::Source(index),
-            );
+            let host = turn.from.or_else(|| traffic.host_of(index as usize));
+            let by = host.map_or(By::WORLD, |host| By::node(self.list[host].node));
+            net.schedule(by, Instant::from_ns(next_ns), Event::Source(index));
         }
         match turn.from {
-            Some(host) => self.send_uplink(net, net.now(), host, frame),
+            Some(host) => {
+                self.send_uplink(net, net.now(), host, frame);
+            }
             None => {
                 net.give_back(frame);
                 self.drain(net);
@@ -172,11 +182,17 @@ impl Hosts {
     fn drain(&mut self, net: &mut Net) {
         let now_ns = net.now().ns();
         let mut timers = std::mem::take(&mut self.timers);
+        let mut turns = std::mem::take(&mut self.turns);
         loop {
             let mut frame = net.take_frame();
             let traffic = self.traffic.as_mut();
-            match traffic.and_then(|traffic| traffic.transmit(now_ns, &mut frame, &mut timers)) {
-                Some(host) => self.send_uplink(net, Instant::from_ns(now_ns), host, frame),
+            match traffic.and_then(|traffic| traffic.transmit(now_ns, &mut frame, &mut timers, &mut turns)) {
+                Some(host) => {
+                    let leaves = self.send_uplink(net, Instant::from_ns(now_ns), host, frame);
+                    if let (Some(at), Some(traffic)) = (leaves, &mut self.traffic) {
+                        traffic.leaves(at);
+                    }
+                }
                 None => {
                     net.give_back(frame);
                     break;
@@ -191,6 +207,10 @@ impl Hosts {
             );
         }
         self.timers = timers;
+        for (source, at_ns) in turns.drain(..) {
+            self.schedule_source(net, source, at_ns.max(now_ns));
+        }
+        self.turns = turns;
     }
 
     /// Passes the fate of a packet in a burst on to measurements of order.

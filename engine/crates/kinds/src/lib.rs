@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fabric: a discrete-event network of P4 switches, line cards, fibres and hosts.
+//! Types of networks, and one network with all that acts on it: discrete events of P4 switches, line cards, fibres and hosts.
 //!
 //! ```text
 //! inject_host, packet_out, set_pipeline --> World::run_until(t) --> poll_host_output, poll_control, poll_frame
@@ -45,7 +45,8 @@ pub use slotwise_net::invariants::{Invariant, Invariants, Violation};
 pub use slotwise_net::outside::SwitchInput;
 pub use slotwise_net::standstill::{Standstill, StandstillCause};
 pub use slotwise_traffic::{
-    DelaySummary, DelayUse, FlowResult, FlowTrains, FlowUse, HostMode, OrderUse, RoutedFlow, SessionUse, StreamResult,
+    DelaySummary, DelayUse, FlowProgress, FlowResult, FlowTrains, FlowUse, HostMode, OrderUse, RoutedFlow, SessionUse,
+    StreamResult, WorkloadUse, framing,
 };
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
 pub use star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, Star, VoqRecord};

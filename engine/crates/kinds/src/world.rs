@@ -31,8 +31,8 @@ use slotwise_net::outside::SwitchInput;
 use slotwise_net::parcel::Parcel;
 use slotwise_net::standstill::Standstill;
 use slotwise_traffic::HostMode;
-use slotwise_traffic::{FlowResult, Traffic};
-use slotwise_units::{Duration, Instant};
+use slotwise_traffic::{FlowProgress, FlowResult, Traffic, WorkloadUse};
+use slotwise_units::{Bytes, Duration, Instant};
 
 /// Part of the time asked for that a network has run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -390,6 +390,32 @@ impl World {
     /// What became of each simulated flow; empty with external hosts.
     pub fn flow_results(&self) -> Vec<FlowResult> {
         self.hosts.traffic.as_ref().map_or_else(Vec::new, Traffic::results)
+    }
+
+    /// Flows of workloads that ended since the last call: all of their data has arrived, and is acknowledged if it is to be.
+    pub fn take_ended_flows(&mut self) -> Vec<FlowProgress> {
+        self.hosts.traffic.as_mut().map_or_else(Vec::new, Traffic::take_ended)
+    }
+
+    /// Flows of workloads that have started and not ended, by workload and number.
+    pub fn flows_in_progress(&self) -> Vec<FlowProgress> {
+        self.hosts.traffic.as_ref().map_or_else(Vec::new, Traffic::in_progress)
+    }
+
+    /// Number of ends of workloads' flows at all hosts: senders until they are closed, and receivers.
+    pub fn flow_ends(&self) -> usize {
+        self.hosts.traffic.as_ref().map_or(0, Traffic::flow_ends)
+    }
+
+    /// Bytes of workloads that arrived and were not what was sent, of flows that have ended: always 0.
+    pub fn wrong_bytes_of_workloads(&self) -> Bytes {
+        let traffic = self.hosts.traffic.as_ref();
+        traffic.map_or(Bytes::ZERO, Traffic::wrong_bytes_of_workloads)
+    }
+
+    /// Number of flows of each workload so far, in the order of the scenario.
+    pub fn workload_uses(&self) -> &[WorkloadUse] {
+        self.hosts.traffic.as_ref().map_or(&[], Traffic::workload_uses)
     }
 
     /// The part of the network that is of one kind, to be looked at; `None` if it has none of it.

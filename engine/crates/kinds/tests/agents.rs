@@ -81,22 +81,22 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
                {at_ms: 5, core: 0, edge: 2, up: true}]",
     );
     let run = |step_ns: u64| {
-        let mut fabric = World::new(&scenario, options(HostMode::External));
+        let mut world = World::new(&scenario, options(HostMode::External));
         let json = include_bytes!("../../p4/tests/programs/replication.json");
         let program = Arc::new(Program::from_json(json).unwrap());
         let edge = Device::Edge(0).id();
-        fabric.set_pipeline(edge, program).unwrap();
-        fabric.schedule_link_changes(Instant::ZERO);
+        world.set_pipeline(edge, program).unwrap();
+        world.schedule_link_changes(Instant::ZERO);
         // Operation 6 of the program sends a digest.
         let mut frame = [0; 64];
         frame[0] = 6;
-        fabric
+        world
             .inject_host(Instant::from_ns(MS), Device::Edge(0), 1, &frame)
             .unwrap();
-        let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, Duration::from_ns(LATENCY_NS)).unwrap();
-        while fabric.now() < Instant::from_ns(10 * MS) {
-            let until = fabric.now() + Duration::from_ns(step_ns);
-            lockstep.run_until(&mut fabric, until).unwrap();
+        let mut lockstep = Lockstep::start(Recorder::default(), &mut world, Duration::from_ns(LATENCY_NS)).unwrap();
+        while world.now() < Instant::from_ns(10 * MS) {
+            let until = world.now() + Duration::from_ns(step_ns);
+            lockstep.run_until(&mut world, until).unwrap();
         }
         let Recorder { heard, turns } = lockstep.controller();
         (heard.clone(), *turns)
@@ -124,16 +124,16 @@ changes: [{at_ms: 3, core: 0, edge: 2, up: false}, {at_ms: 4, core: 0, edge: 2, 
 #[test]
 fn a_controller_that_was_told_something_has_a_turn_at_once() {
     let scenario = star4("  - {name: silence, duration_ms: 1000, flows: []}");
-    let mut fabric = World::new(&scenario, options(HostMode::External));
-    let mut lockstep = Lockstep::start(Recorder::default(), &mut fabric, Duration::from_ns(LATENCY_NS)).unwrap();
+    let mut world = World::new(&scenario, options(HostMode::External));
+    let mut lockstep = Lockstep::start(Recorder::default(), &mut world, Duration::from_ns(LATENCY_NS)).unwrap();
     let mut turns_by = |until_ns, is_called: bool, is_killed: bool| {
         if is_killed {
             lockstep.detach(false);
         }
         if is_called {
-            lockstep.call_now(&fabric);
+            lockstep.call_now(&world);
         }
-        lockstep.run_until(&mut fabric, Instant::from_ns(until_ns)).unwrap();
+        lockstep.run_until(&mut world, Instant::from_ns(until_ns)).unwrap();
         lockstep.controller().turns
     };
     assert_eq!(turns_by(MS, false, false), 0);

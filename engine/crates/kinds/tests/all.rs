@@ -27,4 +27,5 @@ mod support;
 mod synchronization;
 mod tcp_settings;
 mod timing;
+mod workloads;
 mod xcp;

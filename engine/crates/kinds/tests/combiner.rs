@@ -20,30 +20,28 @@ fn scenario(link_changes: &str) -> Scenario {
 }
 
 fn network(scenario: &Scenario) -> World {
-    let mut fabric = World::new(scenario, options(HostMode::External));
-    configure(&mut fabric, scenario);
-    fabric
+    let mut world = World::new(scenario, options(HostMode::External));
+    configure(&mut world, scenario);
+    world
 }
 
 /// Sends a packet from edge to edge and lets it arrive.
-fn send(fabric: &mut World, scenario: &Scenario, pairs: &[(u16, u16)]) {
-    run_frames(fabric, scenario, 3);
+fn send(world: &mut World, scenario: &Scenario, pairs: &[(u16, u16)]) {
+    run_frames(world, scenario, 3);
     for (from, to) in pairs {
         let frame = host_frame(HostId { edge: *from, index: 0 }, HostId { edge: *to, index: 0 }, 1450);
-        fabric
-            .inject_host(fabric.now(), Device::Edge(*from), 1, &frame)
-            .unwrap();
+        world.inject_host(world.now(), Device::Edge(*from), 1, &frame).unwrap();
     }
-    run_frames(fabric, scenario, 2);
+    run_frames(world, scenario, 2);
 }
 
-fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.length());
+fn run_frames(world: &mut World, scenario: &Scenario, frames: u64) {
+    world.run_until(world.now() + frames * scenario.frame.length());
 }
 
 /// Edges whose hosts have got a packet, in order of time.
-fn received(fabric: &mut World) -> Vec<u16> {
-    std::iter::from_fn(|| fabric.poll_host_output())
+fn received(world: &mut World) -> Vec<u16> {
+    std::iter::from_fn(|| world.poll_host_output())
         .filter_map(|output| match output.device {
             Device::Edge(edge) => Some(edge),
             _ => None,
@@ -51,8 +49,8 @@ fn received(fabric: &mut World) -> Vec<u16> {
         .collect()
 }
 
-fn misdirected(fabric: &World, edge: u16) -> u64 {
-    let drops = fabric.p4_drops(Device::Edge(edge)).unwrap();
+fn misdirected(world: &World, edge: u16) -> u64 {
+    let drops = world.p4_drops(Device::Edge(edge)).unwrap();
     let of_reason = drops.iter().filter(|drop| drop.reason == DropReason::Misdirected);
     of_reason.map(|drop| drop.packets).sum()
 }
@@ -60,14 +58,14 @@ fn misdirected(fabric: &World, edge: u16) -> u64 {
 #[test]
 fn every_edge_signals_in_its_own_slot() {
     let scenario = scenario("");
-    let mut fabric = network(&scenario);
+    let mut world = network(&scenario);
     // Before the master begins with the next frame, its T_d early.
     let t_d_ns = scenario.edges[0].fibres[0].t_d().ns();
-    fabric.run_until(Instant::from_ns(
+    world.run_until(Instant::from_ns(
         scenario.epoch().ns() + 4 * scenario.frame.length().ns() - t_d_ns - 1,
     ));
     let mut requests = BTreeMap::new();
-    while let Some(event) = fabric.poll_control() {
+    while let Some(event) = world.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
             panic!("no digests here")
         };
@@ -76,61 +74,61 @@ fn every_edge_signals_in_its_own_slot() {
     }
     assert_eq!(requests, (0..5).map(|edge| (edge, 4)).collect());
     // The beacons for each other; the master has its port for itself.
-    assert_eq!(misdirected(&fabric, 0), 0);
-    assert!((3..=4).contains(&misdirected(&fabric, 1)));
-    assert_eq!(misdirected(&fabric, 1), misdirected(&fabric, 4));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert_eq!(misdirected(&world, 0), 0);
+    assert!((3..=4).contains(&misdirected(&world, 1)));
+    assert_eq!(misdirected(&world, 1), misdirected(&world, 4));
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn light_for_one_edge_reaches_all_of_its_port_and_no_rule_is_broken() {
     let scenario = scenario("");
-    let mut fabric = network(&scenario);
-    grant(&mut fabric, &scenario, 0, 0, SLOT, &[(3, 2)]);
-    run_frames(&mut fabric, &scenario, 3);
-    let before = (misdirected(&fabric, 1), misdirected(&fabric, 2));
-    send(&mut fabric, &scenario, &[(3, 2)]);
-    assert_eq!(received(&mut fabric), [2]);
+    let mut world = network(&scenario);
+    grant(&mut world, &scenario, 0, 0, SLOT, &[(3, 2)]);
+    run_frames(&mut world, &scenario, 3);
+    let before = (misdirected(&world, 1), misdirected(&world, 2));
+    send(&mut world, &scenario, &[(3, 2)]);
+    assert_eq!(received(&mut world), [2]);
     // In five frames as many beacons for the other edge as for itself, and the packet.
-    let after = (misdirected(&fabric, 1), misdirected(&fabric, 2));
+    let after = (misdirected(&world, 1), misdirected(&world, 2));
     assert_eq!(after.0 - before.0, after.1 - before.1 + 1);
-    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(3, 2).packets, 1);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
+    assert_eq!(world.of_kind::<kinds::Star>().unwrap().delivered(3, 2).packets, 1);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    let losses = world.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
 }
 
 #[test]
 fn two_edges_of_a_port_reach_each_other_through_the_core() {
     let scenario = scenario("");
-    let mut fabric = network(&scenario);
-    grant(&mut fabric, &scenario, 0, 0, SLOT, &[(1, 2)]);
-    grant(&mut fabric, &scenario, 0, 0, SLOT + 1, &[(2, 1)]);
-    send(&mut fabric, &scenario, &[(1, 2), (2, 1)]);
-    assert_eq!(received(&mut fabric), [2, 1]);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    let mut world = network(&scenario);
+    grant(&mut world, &scenario, 0, 0, SLOT, &[(1, 2)]);
+    grant(&mut world, &scenario, 0, 0, SLOT + 1, &[(2, 1)]);
+    send(&mut world, &scenario, &[(1, 2), (2, 1)]);
+    assert_eq!(received(&mut world), [2, 1]);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn two_edges_of_a_port_that_send_at_once_collide() {
     let scenario = scenario("");
-    let mut fabric = network(&scenario);
+    let mut world = network(&scenario);
     // The core connects port 1 once; both edges have the slot.
-    grant(&mut fabric, &scenario, 0, 0, SLOT, &[(1, 3)]);
-    let edge = fabric.pipeline_mut(Device::Edge(2).id()).unwrap();
+    grant(&mut world, &scenario, 0, 0, SLOT, &[(1, 3)]);
+    let edge = world.pipeline_mut(Device::Edge(2).id()).unwrap();
     insert(
         edge,
         "EdgeIngress.slot_schedule",
         entry(&[0, 0, SLOT], "EdgeIngress.grant", &[3]),
     );
-    send(&mut fabric, &scenario, &[(1, 3), (2, 3)]);
-    assert_eq!(fabric.invariants().count(Invariant::COLLISION), 1);
-    assert_eq!(fabric.invariants().count(Invariant::UNGRANTED), 0);
+    send(&mut world, &scenario, &[(1, 3), (2, 3)]);
+    assert_eq!(world.invariants().count(Invariant::COLLISION), 1);
+    assert_eq!(world.invariants().count(Invariant::UNGRANTED), 0);
     let place = Place::Device(Device::Core(0));
-    assert_eq!(fabric.invariants().first(Invariant::COLLISION)[0].place, place);
-    assert_eq!(fabric.drops().get(place, DropCause::Collision).packets, 1);
-    assert_eq!(received(&mut fabric), [3]);
-    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
+    assert_eq!(world.invariants().first(Invariant::COLLISION)[0].place, place);
+    assert_eq!(world.drops().get(place, DropCause::Collision).packets, 1);
+    assert_eq!(received(&mut world), [3]);
+    let losses = world.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0), "it never entered the core");
 }
 
@@ -139,11 +137,11 @@ fn a_port_is_dark_when_all_its_fibres_are() {
     let changes = [(1, 1, false), (2, 2, false), (3, 1, true), (4, 2, true)];
     let lines = changes.map(|(at_ms, edge, up)| format!("- {{at_ms: {at_ms}, core: 0, edge: {edge}, up: {up}}}\n"));
     let scenario = scenario(&format!("changes:\n{}", lines.concat()));
-    let mut fabric = network(&scenario);
-    fabric.schedule_link_changes(Instant::ZERO);
-    fabric.run_until(Instant::from_ns(10_000_000));
+    let mut world = network(&scenario);
+    world.schedule_link_changes(Instant::ZERO);
+    world.run_until(Instant::from_ns(10_000_000));
     let mut told = Vec::new();
-    while let Some(event) = fabric.poll_control() {
+    while let Some(event) = world.poll_control() {
         if let ControlMessage::Link { port, is_up } = event.message {
             told.push((event.at.ns(), event.device_id, port, is_up));
         }

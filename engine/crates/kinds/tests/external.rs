@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Switches outside of the fabric: the same programs, whose answers come late, or not at all.
+//! Switches outside of the network: the same programs, whose answers come late, or not at all.
 
 use crate::support;
 
@@ -33,9 +33,9 @@ impl Output for Collected {
     fn digest(&mut self, _: &str, _: &[Bits]) {}
 }
 
-/// A fabric and the switches that it does not have: those of another one.
+/// A network and the switches that it does not have: those of another one.
 struct Outside {
-    fabric: World,
+    world: World,
     switches: World,
     longest_ns: u64,
 }
@@ -43,10 +43,10 @@ struct Outside {
 impl Outside {
     fn new(scenario: &Scenario) -> Outside {
         let switches = star(scenario, HostMode::External, &rotation(scenario));
-        let mut fabric = World::new(scenario, options(HostMode::Simulated)).with_external_switches();
-        fabric.set_switches_running(true);
+        let mut world = World::new(scenario, options(HostMode::Simulated)).with_external_switches();
+        world.set_switches_running(true);
         Outside {
-            fabric,
+            world,
             switches,
             longest_ns: 0,
         }
@@ -54,9 +54,9 @@ impl Outside {
 
     /// Runs until the time given; `answer_ns` says after what time a frame is put out, if it is.
     fn run_until(&mut self, until_ns: u64, mut answer_ns: impl FnMut(&SwitchInput) -> Option<u64>) {
-        while let Some(at) = self.fabric.next_event_at().filter(|at| at.ns() <= until_ns) {
-            self.fabric.run_until(at);
-            while let Some(input) = self.fabric.poll_switch_input() {
+        while let Some(at) = self.world.next_event_at().filter(|at| at.ns() <= until_ns) {
+            self.world.run_until(at);
+            while let Some(input) = self.world.poll_switch_input() {
                 let mut outputs = Collected::default();
                 let pipeline = self.switches.pipeline_mut(input.device_id).unwrap();
                 pipeline.process(at, input.port, &input.frame, &mut outputs);
@@ -64,7 +64,7 @@ impl Outside {
                     continue;
                 };
                 for (port, frame) in outputs.0 {
-                    let put_out = self.fabric.switch_output(
+                    let put_out = self.world.switch_output(
                         at + Duration::from_ns(answer_ns),
                         input.device_id,
                         port,
@@ -79,11 +79,11 @@ impl Outside {
     }
 }
 
-fn delivered(fabric: &World, scenario: &Scenario) -> Vec<Bytes> {
+fn delivered(world: &World, scenario: &Scenario) -> Vec<Bytes> {
     let edges = scenario.edges.len() as u16;
     let pairs = (0..edges).flat_map(|from| (0..edges).map(move |to| (from, to)));
     pairs
-        .map(|(from, to)| fabric.of_kind::<kinds::Star>().unwrap().delivered(from, to).bytes)
+        .map(|(from, to)| world.of_kind::<kinds::Star>().unwrap().delivered(from, to).bytes)
         .collect()
 }
 
@@ -95,9 +95,9 @@ fn switches_that_answer_late_deliver_the_same_and_break_nothing() {
     for answer_ns in [0, QUICK_NS, 700_000] {
         let mut outside = Outside::new(&scenario);
         outside.run_until(scenario.end().ns(), |_| Some(answer_ns));
-        let invariants = outside.fabric.invariants();
+        let invariants = outside.world.invariants();
         assert!(invariants.held(), "{invariants:?}");
-        let bytes = delivered(&outside.fabric, &scenario);
+        let bytes = delivered(&outside.world, &scenario);
         // An answer later than a slot is of no use: the gate is shut again, and no light leaves.
         let (expected, longest_ns) = if answer_ns < scenario.frame.slot.ns() {
             (delivered(&inside, &scenario), answer_ns)
@@ -115,8 +115,8 @@ fn packets_keep_their_birth_through_switches_that_answer_late() {
     let scenario = star4(traffic);
     let mut outside = Outside::new(&scenario);
     outside.run_until(scenario.end().ns(), |_| Some(QUICK_NS));
-    let received = outside.fabric.flow_results()[0].received_packets;
-    let (_, delay) = outside.fabric.take_flow_delays()[0];
+    let received = outside.world.flow_results()[0].received_packets;
+    let (_, delay) = outside.world.take_flow_delays()[0];
     assert!(received > 0 && delay.packets >= received, "{received} {delay:?}");
     assert!(delay.sum.ns() / delay.packets > 2 * QUICK_NS, "{delay:?}");
     assert_eq!(outside.longest_ns, QUICK_NS);
@@ -131,11 +131,11 @@ fn light_that_a_core_does_not_send_on_is_lost_and_counted() {
         seen += u64::from(input.device_id == CORE && input.id != 0);
         (input.device_id != CORE || seen != 100).then_some(QUICK_NS)
     });
-    assert!(outside.fabric.invariants().held(), "an answer may still come");
-    outside.fabric.settle_switches();
-    assert_eq!(outside.fabric.invariants().count(Invariant::UNGRANTED), 1);
-    outside.fabric.set_p4_drops(Device::Core(0), Vec::new());
-    let losses = outside.fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
+    assert!(outside.world.invariants().held(), "an answer may still come");
+    outside.world.settle_switches();
+    assert_eq!(outside.world.invariants().count(Invariant::UNGRANTED), 1);
+    outside.world.set_p4_drops(Device::Core(0), Vec::new());
+    let losses = outside.world.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (1, 0));
 }
 
@@ -150,29 +150,29 @@ fn a_beacon_that_is_too_late_for_its_slot_goes_to_no_other_edge() {
         let is_late = input.device_id == MASTER && input.port == PORT_LINECARD && ticks % 7 == 0;
         Some(QUICK_NS + if is_late { scenario.frame.slot.ns() } else { 0 })
     });
-    let fabric = &outside.fabric;
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let late = fabric.drops().iter().filter(|(_, cause, _)| *cause == DropCause::Late);
+    let world = &outside.world;
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    let late = world.drops().iter().filter(|(_, cause, _)| *cause == DropCause::Late);
     assert!(late.map(|(.., count)| count.packets).sum::<u64>() > 0);
 }
 
 #[test]
 fn what_no_switch_should_put_out_changes_nothing() {
     let scenario = star4(TRAFFIC);
-    let mut fabric = World::new(&scenario, options(HostMode::External)).with_external_switches();
+    let mut world = World::new(&scenario, options(HostMode::External)).with_external_switches();
     let frame = optical_frame(OpticalKind::Data, 1, 2, 2, 1, &[0; 100]);
     assert_eq!(
-        fabric.switch_output(Instant::ZERO, 77, 1, 0, &frame),
+        world.switch_output(Instant::ZERO, 77, 1, 0, &frame),
         Err(WorldError::UnknownDevice(77))
     );
     for (device, port) in [(CORE, 499), (CORE, 3), (1, 499), (1, PORT_OPTICAL_BASE + 5)] {
         assert_eq!(
-            fabric.switch_output(Instant::ZERO, device, port, 12345, &frame),
+            world.switch_output(Instant::ZERO, device, port, 12345, &frame),
             Ok(None)
         );
     }
-    fabric.run_until(Instant::from_ns(1000));
-    let dropped: u64 = fabric
+    world.run_until(Instant::from_ns(1000));
+    let dropped: u64 = world
         .drops()
         .iter()
         .filter(|(_, cause, _)| *cause == DropCause::NoSuchPort)
@@ -180,10 +180,10 @@ fn what_no_switch_should_put_out_changes_nothing() {
         .sum();
     assert_eq!(dropped, 4);
     assert!(
-        fabric.poll_switch_input().is_none(),
+        world.poll_switch_input().is_none(),
         "switches that do not run get nothing"
     );
-    assert!(fabric.invariants().held());
+    assert!(world.invariants().held());
 }
 
 /// What comes to a station's card that answers its ticks late: all its ticks, and those that P4 has asked for.
@@ -222,10 +222,10 @@ flows:
     );
     let scenario = Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let ticks = |answer_ns| {
-        let mut fabric = World::new(&scenario, options(HostMode::Simulated)).with_external_switches();
-        fabric.set_switches_running(true);
+        let mut world = World::new(&scenario, options(HostMode::Simulated)).with_external_switches();
+        world.set_switches_running(true);
         let mut outside = Outside {
-            fabric,
+            world,
             switches: support::ring::ring(&scenario, HostMode::External),
             longest_ns: 0,
         };
@@ -237,7 +237,7 @@ flows:
             }
             Some(answer_ns)
         });
-        let invariants = outside.fabric.invariants();
+        let invariants = outside.world.invariants();
         assert!(invariants.held(), "{invariants:?}");
         (first, again)
     };

@@ -25,30 +25,30 @@ fn slot_based() -> (Scenario, World) {
     let phases = format!("phases:\n- {{name: load, duration_ms: 100, flows: [{second}, {third}]}}\n");
     let scenario = Scenario::parse((head + &phases).as_bytes()).unwrap();
     let schedule: Schedule = vec![vec![None, Some(2), Some(3), None]];
-    let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
+    let mut world = star(&scenario, HostMode::Simulated, &schedule);
     let cpu = u64::from(PORT_CPU);
     for slave in SLAVES {
-        let pipeline = fabric.pipeline_mut(Device::Edge(slave).id()).unwrap();
+        let pipeline = world.pipeline_mut(Device::Edge(slave).id()).unwrap();
         let request = entry(&[0, 0, 1], "EdgeIngress.send_request", &[0, cpu]);
         insert(pipeline, "EdgeIngress.signaling", request);
         let membership = call("EdgeIngress.out_of_band", &[]);
         pipeline
             .table_set_default("EdgeIngress.membership", Some(membership))
             .unwrap();
-        let master = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
+        let master = world.pipeline_mut(Device::Edge(0).id()).unwrap();
         // The first two ticks are for the request and the core's beacon.
         let key = [0, 0, 2 + u64::from(slave)];
         let beacon = entry(&key, "EdgeIngress.send_commit", &[u64::from(slave), cpu]);
         insert(master, "EdgeIngress.signaling", beacon);
     }
-    (scenario, fabric)
+    (scenario, world)
 }
 
 /// Runs to `until_ns` and hands on the beacons of frames that `hands_on` says; gives the devices that asked.
-fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec<(u64, u16)> {
+fn run(world: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec<(u64, u16)> {
     let mut asked = Vec::new();
-    while fabric.run_until_control(Instant::from_ns(until_ns)) {
-        while let Some(event) = fabric.poll_control() {
+    while world.run_until_control(Instant::from_ns(until_ns)) {
+        while let Some(event) = world.poll_control() {
             let ControlMessage::Packet(message) = event.message else {
                 continue;
             };
@@ -64,7 +64,7 @@ fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec
             if hands_on(beacon.frame) {
                 let slave = Device::Edge(optical.dst_edge).id();
                 let at_ns = event.at.ns() + 2 * LATENCY_NS;
-                fabric
+                world
                     .packet_out(Instant::from_ns(at_ns), slave, &packet_out(PORT_SELF, frame))
                     .unwrap();
             }
@@ -73,66 +73,66 @@ fn run(fabric: &mut World, until_ns: u64, hands_on: impl Fn(u32) -> bool) -> Vec
     asked
 }
 
-fn dropped(fabric: &World, edge: u16, reason: DropReason) -> u64 {
-    let drops = fabric.p4_drops(Device::Edge(edge)).unwrap();
+fn dropped(world: &World, edge: u16, reason: DropReason) -> u64 {
+    let drops = world.p4_drops(Device::Edge(edge)).unwrap();
     let of_reason = drops.iter().filter(|drop| drop.reason == reason);
     of_reason.map(|drop| drop.packets).sum()
 }
 
 #[test]
 fn every_slot_carries_data_and_every_edge_asks_by_its_own_switch() {
-    let (scenario, mut fabric) = slot_based();
-    let mut asked = run(&mut fabric, scenario.end().ns(), |_| true);
+    let (scenario, mut world) = slot_based();
+    let mut asked = run(&mut world, scenario.end().ns(), |_| true);
     asked.sort_unstable();
     asked.dedup();
     let own: Vec<(u64, u16)> = (0..4).map(|edge| (Device::Edge(edge).id(), PORT_LINECARD)).collect();
     assert_eq!(asked, own);
     // 20 Mb/s of 1000 bytes for 100 ms, the last ones on their way.
-    assert!((245..=250).contains(&fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets));
-    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
-    assert!(fabric.invariants().held());
+    assert!((245..=250).contains(&world.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets));
+    assert_eq!(world.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
+    assert!(world.invariants().held());
 }
 
 #[test]
 fn a_commit_takes_effect_everywhere_in_one_frame() {
-    let (scenario, mut fabric) = slot_based();
-    run(&mut fabric, scenario.end().ns() / 2, |_| true);
-    write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
-    let now_ns = fabric.now().ns();
-    fabric
+    let (scenario, mut world) = slot_based();
+    run(&mut world, scenario.end().ns() / 2, |_| true);
+    write_schedule(&mut world, 1, &vec![vec![None, Some(3), Some(0), None]]);
+    let now_ns = world.now().ns();
+    world
         .packet_out(Instant::from_ns(now_ns), Device::Edge(0).id(), &commit(1, 0))
         .unwrap();
-    run(&mut fabric, scenario.end().ns(), |_| true);
-    assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets > 100);
-    assert!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets > 100);
-    assert!(fabric.invariants().held());
+    run(&mut world, scenario.end().ns(), |_| true);
+    assert!(world.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets > 100);
+    assert!(world.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets > 100);
+    assert!(world.invariants().held());
 }
 
 #[test]
 fn a_slave_that_hears_no_beacon_is_dark_and_never_wrong() {
-    let (scenario, mut fabric) = slot_based();
+    let (scenario, mut world) = slot_based();
     let slot_ns = scenario.frame.slot.ns();
     let last_frame = (scenario.end().ns() / slot_ns / 2) as u32;
-    run(&mut fabric, scenario.end().ns() / 2, |frame| frame < last_frame);
-    write_schedule(&mut fabric, 1, &vec![vec![None, Some(3), Some(0), None]]);
-    let now_ns = fabric.now().ns();
-    fabric
+    run(&mut world, scenario.end().ns() / 2, |frame| frame < last_frame);
+    write_schedule(&mut world, 1, &vec![vec![None, Some(3), Some(0), None]]);
+    let now_ns = world.now().ns();
+    world
         .packet_out(Instant::from_ns(now_ns), Device::Edge(0).id(), &commit(1, 0))
         .unwrap();
-    run(&mut fabric, now_ns + 4 * slot_ns, |frame| frame < last_frame);
-    let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets;
-    run(&mut fabric, scenario.end().ns(), |frame| frame < last_frame);
-    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets, before);
-    assert_eq!(fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
-    assert!(dropped(&fabric, 1, DropReason::Unsynchronized) > 100);
-    assert!(fabric.invariants().held());
+    run(&mut world, now_ns + 4 * slot_ns, |frame| frame < last_frame);
+    let before = world.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets;
+    run(&mut world, scenario.end().ns(), |frame| frame < last_frame);
+    assert_eq!(world.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets, before);
+    assert_eq!(world.of_kind::<kinds::Star>().unwrap().delivered(1, 3).packets, 0);
+    assert!(dropped(&world, 1, DropReason::Unsynchronized) > 100);
+    assert!(world.invariants().held());
 }
 
 #[test]
 fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
-    let (scenario, mut fabric) = slot_based();
-    run(&mut fabric, scenario.end().ns() / 2, |_| true);
-    let frame = ((fabric.now() - scenario.epoch()) / scenario.frame.slot) as u32;
+    let (scenario, mut world) = slot_based();
+    run(&mut world, scenario.end().ns() / 2, |_| true);
+    let frame = ((world.now() - scenario.epoch()) / scenario.frame.slot) as u32;
     let forge = |src_edge, frame| {
         let beacon = Commit {
             frame,
@@ -150,23 +150,23 @@ fn beacons_that_are_old_early_or_of_another_are_refused_and_counted() {
         );
         to_self(&message)
     };
-    let now_ns = fabric.now().ns();
+    let now_ns = world.now().ns();
     for (src_edge, frame, reason) in [
         (0, frame - 10, DropReason::Stale),
         (0, frame + 10, DropReason::BadField),
         (2, frame, DropReason::BadCommit),
     ] {
-        let before = dropped(&fabric, 1, reason);
-        fabric
+        let before = dropped(&world, 1, reason);
+        world
             .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &forge(src_edge, frame))
             .unwrap();
-        run(&mut fabric, now_ns, |_| true);
-        assert_eq!(dropped(&fabric, 1, reason), before + 1, "{reason:?}");
+        run(&mut world, now_ns, |_| true);
+        assert_eq!(dropped(&world, 1, reason), before + 1, "{reason:?}");
     }
-    run(&mut fabric, scenario.end().ns(), |_| true);
+    run(&mut world, scenario.end().ns(), |_| true);
     assert!(
-        (245..=250).contains(&fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets),
+        (245..=250).contains(&world.of_kind::<kinds::Star>().unwrap().delivered(1, 2).packets),
         "nothing has changed"
     );
-    assert!(fabric.invariants().held());
+    assert!(world.invariants().held());
 }

@@ -33,9 +33,9 @@ fn scenario() -> Scenario {
 }
 
 /// Faults of the edge that reach the controller by `end_ms`: code, flags.
-fn faults(fabric: &mut World, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)> {
-    fabric.run_until(scenario.epoch() + Duration::from_ns(end_ms * NS_PER_MS));
-    let messages = std::iter::from_fn(|| next_message(fabric));
+fn faults(world: &mut World, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)> {
+    world.run_until(scenario.epoch() + Duration::from_ns(end_ms * NS_PER_MS));
+    let messages = std::iter::from_fn(|| next_message(world));
     messages
         .filter(|message| message.optical.kind == u8::from(OpticalKind::Fault))
         .map(|message| {
@@ -51,30 +51,30 @@ fn faults(fabric: &mut World, scenario: &Scenario, end_ms: u64) -> Vec<(u8, u8)>
 }
 
 /// Packets of light that were lost as their fibre had none.
-fn dark(fabric: &World) -> u64 {
+fn dark(world: &World) -> u64 {
     let place = Place::Fibre {
         from: Device::Core(0),
         to: Device::Edge(EDGE),
     };
-    fabric.drops().get(place, DropCause::LinkDown).packets
+    world.drops().get(place, DropCause::LinkDown).packets
 }
 
 #[test]
 fn light_that_gets_weak_is_reported_before_it_is_lost() {
     let scenario = scenario();
-    let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch());
+    let mut world = star_of_strangers(&scenario, &rotation(&scenario));
+    world.schedule_link_changes(scenario.epoch());
     for edge in 1..4 {
-        join(&mut fabric, &scenario, edge, u32::from(edge));
+        join(&mut world, &scenario, edge, u32::from(edge));
     }
     let (power, no_light) = (u8::from(FaultCode::Power), u8::from(FaultCode::LossOfSignal));
-    assert_eq!(faults(&mut fabric, &scenario, 1999), []);
+    assert_eq!(faults(&mut world, &scenario, 1999), []);
 
-    assert_eq!(faults(&mut fabric, &scenario, 2199), [(power, 0)]);
-    assert_eq!(dark(&fabric), 0, "it goes on");
-    fabric.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
-    fabric.run_until(fabric.now() + scenario.frame.length());
-    let slots = fabric.of_kind::<kinds::Star>().unwrap().sync_errors()[usize::from(EDGE)]
+    assert_eq!(faults(&mut world, &scenario, 2199), [(power, 0)]);
+    assert_eq!(dark(&world), 0, "it goes on");
+    world.of_kind_mut::<kinds::Star>().unwrap().reset_sync_errors();
+    world.run_until(world.now() + scenario.frame.length());
+    let slots = world.of_kind::<kinds::Star>().unwrap().sync_errors()[usize::from(EDGE)]
         .2
         .slots;
     assert!(slots > 0, "it keeps its slots");
@@ -82,29 +82,29 @@ fn light_that_gets_weak_is_reported_before_it_is_lost() {
     // Without light nothing is measured either, so that T_d is lost some frames later.
     let sync_error = u8::from(FaultCode::SyncError);
     assert_eq!(
-        faults(&mut fabric, &scenario, 2399),
+        faults(&mut world, &scenario, 2399),
         [(power, IS_OVER), (no_light, 0), (sync_error, 0)]
     );
-    assert!(dark(&fabric) > 0);
+    assert!(dark(&world) > 0);
 
-    assert_eq!(faults(&mut fabric, &scenario, 2599), [(power, 0), (no_light, IS_OVER)]);
-    assert_eq!(faults(&mut fabric, &scenario, 2700), [(power, IS_OVER)]);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert_eq!(faults(&mut world, &scenario, 2599), [(power, 0), (no_light, IS_OVER)]);
+    assert_eq!(faults(&mut world, &scenario, 2700), [(power, IS_OVER)]);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn an_edge_that_joins_by_weak_light_says_so() {
     let scenario = scenario();
-    let mut fabric = star_of_strangers(&scenario, &rotation(&scenario));
-    fabric.schedule_link_changes(scenario.epoch());
-    faults(&mut fabric, &scenario, 2100);
+    let mut world = star_of_strangers(&scenario, &rotation(&scenario));
+    world.schedule_link_changes(scenario.epoch());
+    faults(&mut world, &scenario, 2100);
     let session = 7;
-    invite(&mut fabric, &scenario, EDGE, session);
-    await_message(&mut fabric, &scenario, EDGE, OpticalKind::Invitation).expect("an answer");
-    accept(&mut fabric, EDGE, session);
+    invite(&mut world, &scenario, EDGE, session);
+    await_message(&mut world, &scenario, EDGE, OpticalKind::Invitation).expect("an answer");
+    accept(&mut world, EDGE, session);
     let args = configuration(&scenario, EDGE, session, 0);
-    master_sends(&mut fabric, EDGE, "EdgeIngress.send_configuration", &args);
-    let said = await_message(&mut fabric, &scenario, EDGE, OpticalKind::Fault).expect("a fault");
+    master_sends(&mut world, EDGE, "EdgeIngress.send_configuration", &args);
+    let said = await_message(&mut world, &scenario, EDGE, OpticalKind::Fault).expect("a fault");
     let fault = Fault::decode(&said.payload).unwrap();
     assert_eq!(
         (fault.session, fault.code, fault.flags),

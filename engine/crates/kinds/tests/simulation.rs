@@ -78,9 +78,9 @@ impl Controller for Scripted {
     type Error = Infallible;
     type Notice = Infallible;
 
-    fn start(&mut self, fabric: &mut World) -> Result<Exchange, Infallible> {
-        configure(fabric, &self.scenario);
-        write_schedule(fabric, 0, &self.now);
+    fn start(&mut self, world: &mut World) -> Result<Exchange, Infallible> {
+        configure(world, &self.scenario);
+        write_schedule(world, 0, &self.now);
         Ok(Exchange {
             packet_outs: Vec::new(),
             next_deadline: Some(Instant::from_ns(self.commit_at_ns)),
@@ -93,7 +93,7 @@ impl Controller for Scripted {
 
     fn exchange(
         &mut self,
-        fabric: &mut World,
+        world: &mut World,
         now: Instant,
         arrived: Vec<Arrival<Infallible>>,
     ) -> Result<Exchange, Infallible> {
@@ -112,7 +112,7 @@ impl Controller for Scripted {
         if now_ns >= self.commit_at_ns && !self.committed {
             self.deadlines.push(now_ns);
             self.committed = true;
-            write_schedule(fabric, 1, &self.next);
+            write_schedule(world, 1, &self.next);
             packet_outs.push(PacketOut {
                 device_id: Device::Edge(0).id(),
                 frame: commit(1, 0),
@@ -155,20 +155,20 @@ fn run_captured(scenario: &Scenario, seed: u64, filter: CaptureFilter, snaplen: 
         }),
         frame_records: true,
     };
-    let mut fabric = World::new(scenario, options);
+    let mut world = World::new(scenario, options);
     let controller = Scripted::new(scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut world, Duration::from_ns(200_000)).unwrap();
     lockstep
-        .run_until(&mut fabric, scenario.end() + Duration::from_ns(20_000_000))
+        .run_until(&mut world, scenario.end() + Duration::from_ns(20_000_000))
         .unwrap();
-    assert!(fabric.finish_captures().is_empty());
-    let records = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
+    assert!(world.finish_captures().is_empty());
+    let records = std::iter::from_fn(|| world.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let captures = std::mem::take(&mut *memory.0.lock().unwrap());
     let heard = lockstep.controller().heard.clone();
     Outcome {
         records,
-        flows: fabric.flow_results(),
-        invariants: fabric.invariants().clone(),
+        flows: world.flow_results(),
+        invariants: world.invariants().clone(),
         captures,
         heard,
     }
@@ -282,10 +282,10 @@ fn simulated_hosts_are_served() {
 /// One phase of 1 s with a fixed rotation: a pair of edges has 5 or 6 of 16 data slots, 4 full packets each.
 fn streams(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!("  - {{name: streams, duration_ms: 1000, flows: [{traffic}]}}"));
-    let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end());
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    fabric.flow_results()
+    let mut world = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    world.run_until(scenario.end());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    world.flow_results()
 }
 
 #[test]
@@ -327,11 +327,11 @@ fn streams_of_different_phases_use_their_own_ports() {
         "  - {name: one, duration_ms: 200, flows: [{from: h0_0, to: h1_0}]}
   - {name: two, duration_ms: 200, flows: [{from: h0_0, to: h1_0, transport: xcp}]}",
     );
-    let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end());
-    let flows = fabric.flow_results();
+    let mut world = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    world.run_until(scenario.end());
+    let flows = world.flow_results();
     assert!(flows.iter().all(|flow| flow.received_bytes.get() > 0), "{flows:?}");
-    assert!(fabric.drops().iter().all(|(_, cause, _)| cause == DropCause::QueueFull));
+    assert!(world.drops().iter().all(|(_, cause, _)| cause == DropCause::QueueFull));
 }
 
 #[test]
@@ -347,22 +347,22 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     for slot in &mut schedule {
         slot[1] = slot[1].filter(|to| *to != 2);
     }
-    let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
-    fabric.run_until(scenario.epoch() + Duration::from_ns(40_000_000));
+    let mut world = star(&scenario, HostMode::Simulated, &schedule);
+    world.run_until(scenario.epoch() + Duration::from_ns(40_000_000));
     assert_eq!(
         (
-            fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
-            fabric.of_kind::<kinds::Star>().unwrap().unserved_demand()
+            world.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            world.of_kind::<kinds::Star>().unwrap().unserved_demand()
         ),
         (1, 1)
     );
     // Its VOQs are lost with the edge's program, and with no route nothing comes any more.
-    fabric.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
-    fabric.run_until(scenario.epoch() + Duration::from_ns(60_000_000));
+    world.set_pipeline(Device::Edge(1).id(), edge_program()).unwrap();
+    world.run_until(scenario.epoch() + Duration::from_ns(60_000_000));
     assert_eq!(
         (
-            fabric.of_kind::<kinds::Star>().unwrap().first_light().count(),
-            fabric.of_kind::<kinds::Star>().unwrap().unserved_demand()
+            world.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            world.of_kind::<kinds::Star>().unwrap().unserved_demand()
         ),
         (1, 1)
     );
@@ -371,11 +371,11 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
 #[test]
 fn messages_take_the_control_latency_and_deadlines_are_exact() {
     let scenario = star4(ALL_KINDS);
-    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
+    let mut world = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
-    lockstep.run_until(&mut fabric, Instant::from_ns(40_000_000)).unwrap();
-    assert_eq!(fabric.now(), Instant::from_ns(40_000_000));
+    let mut lockstep = Lockstep::start(controller, &mut world, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut world, Instant::from_ns(40_000_000)).unwrap();
+    assert_eq!(world.now(), Instant::from_ns(40_000_000));
     let scripted = lockstep.controller();
     assert!(
         scripted.heard.len() >= 4 * 6,
@@ -399,15 +399,15 @@ fn a_commit_takes_effect_everywhere_in_one_frame() {
     flows:
       - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}",
     );
-    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
+    let mut world = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end()).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut world, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut world, scenario.end()).unwrap();
     // Staged in frame 5, announced in frame 6.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7; 4]);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    let losses = world.of_kind::<kinds::Star>().unwrap().core_losses(0).unwrap();
     assert_eq!((losses.fabric, losses.p4), (0, 0));
 }
 
@@ -421,28 +421,28 @@ fn an_edge_that_misses_the_announcement_goes_dark_and_breaks_nothing() {
       - {from: all, to: all, udp: {rate_bps: 16000000, payload_bytes: 64, process: poisson}}
 changes: [{at_ms: 30, core: 0, edge: 1, loss: 1}, {at_ms: 36, core: 0, edge: 1, loss: 0}]",
     );
-    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
+    let mut world = World::new(&scenario, options(HostMode::Simulated));
     let controller = Scripted::new(&scenario, 30_000_123);
-    let mut lockstep = Lockstep::start(controller, &mut fabric, Duration::from_ns(200_000)).unwrap();
-    lockstep.run_until(&mut fabric, scenario.end()).unwrap();
+    let mut lockstep = Lockstep::start(controller, &mut world, Duration::from_ns(200_000)).unwrap();
+    lockstep.run_until(&mut world, scenario.end()).unwrap();
     // Edge 1 hears of it in frame 8, after it has sent its request.
     let in_force: Vec<u32> = lockstep.controller().in_force.values().copied().collect();
     assert_eq!(in_force, [7, 9, 7, 7]);
-    let dark = fabric.p4_drops(Device::Edge(1)).unwrap();
+    let dark = world.p4_drops(Device::Edge(1)).unwrap();
     assert!(dark.iter().any(|drop| drop.reason == DropReason::Unsynchronized));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_large_star_hears_every_request_once_a_frame() {
     let text = include_str!("../../../../schema/examples/valid/sixty-four-edges.yaml");
     let scenario = Scenario::parse(text.as_bytes()).unwrap();
-    let mut fabric = star(&scenario, HostMode::External, &dark(&scenario));
-    fabric.run_until(Instant::from_ns(
+    let mut world = star(&scenario, HostMode::External, &dark(&scenario));
+    world.run_until(Instant::from_ns(
         scenario.epoch().ns() + 2 * scenario.frame.length().ns() - 1,
     ));
     let mut requests = BTreeMap::new();
-    while let Some(event) = fabric.poll_control() {
+    while let Some(event) = world.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
             panic!("no digests here")
         };
@@ -455,7 +455,7 @@ fn a_large_star_hears_every_request_once_a_frame() {
     }
     assert_eq!(requests.len(), 64 * 4 * 2, "edges, blocks of 16 queues, frames");
     assert!(requests.values().all(|count| *count == 1));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 /// Asks for a deadline that has passed.
@@ -465,7 +465,7 @@ impl Controller for Stuck {
     type Error = Infallible;
     type Notice = Infallible;
 
-    fn start(&mut self, _fabric: &mut World) -> Result<Exchange, Infallible> {
+    fn start(&mut self, _world: &mut World) -> Result<Exchange, Infallible> {
         Ok(Exchange {
             packet_outs: Vec::new(),
             next_deadline: Some(Instant::from_ns(1000)),
@@ -487,11 +487,9 @@ impl Controller for Stuck {
 #[test]
 fn a_controller_cannot_stop_time() {
     let scenario = silent_star4();
-    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
-    let mut lockstep = Lockstep::start(Stuck, &mut fabric, Duration::ZERO).unwrap();
-    let error = lockstep
-        .run_until(&mut fabric, Instant::from_ns(1_000_000))
-        .unwrap_err();
+    let mut world = World::new(&scenario, options(HostMode::Simulated));
+    let mut lockstep = Lockstep::start(Stuck, &mut world, Duration::ZERO).unwrap();
+    let error = lockstep.run_until(&mut world, Instant::from_ns(1_000_000)).unwrap_err();
     assert!(matches!(
         error,
         LockstepError::PastDeadline { now, deadline } if now == deadline && now == Instant::from_ns(1000)
@@ -501,14 +499,12 @@ fn a_controller_cannot_stop_time() {
 #[test]
 fn a_controller_that_starts_late_does_not_know_the_time_and_is_told() {
     let scenario = silent_star4();
-    let mut fabric = World::new(&scenario, options(HostMode::Simulated));
-    let mut lockstep = Lockstep::start(Stuck, &mut fabric, Duration::ZERO).unwrap();
+    let mut world = World::new(&scenario, options(HostMode::Simulated));
+    let mut lockstep = Lockstep::start(Stuck, &mut world, Duration::ZERO).unwrap();
     lockstep.detach(false);
-    lockstep.run_until(&mut fabric, Instant::from_ns(1_000_000)).unwrap();
+    lockstep.run_until(&mut world, Instant::from_ns(1_000_000)).unwrap();
     // What it wants at 1000 ns is due at once.
-    lockstep.attach(&mut fabric).unwrap();
-    let error = lockstep
-        .run_until(&mut fabric, Instant::from_ns(2_000_000))
-        .unwrap_err();
+    lockstep.attach(&mut world).unwrap();
+    let error = lockstep.run_until(&mut world, Instant::from_ns(2_000_000)).unwrap_err();
     assert!(matches!(error, LockstepError::PastDeadline { now, .. } if now == Instant::from_ns(1_000_001)));
 }

@@ -9,10 +9,10 @@ use support::*;
 
 fn results(traffic: &str) -> Vec<FlowResult> {
     let scenario = star4(&format!("  - {{name: one, duration_ms: 3000, flows: [{traffic}]}}"));
-    let mut fabric = star(&scenario, HostMode::Simulated, &rotation(&scenario));
-    fabric.run_until(scenario.end() + Duration::from_ns(1_000_000_000));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    fabric.flow_results()
+    let mut world = star(&scenario, HostMode::Simulated, &rotation(&scenario));
+    world.run_until(scenario.end() + Duration::from_ns(1_000_000_000));
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    world.flow_results()
 }
 
 #[test]

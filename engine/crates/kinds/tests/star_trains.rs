@@ -32,9 +32,9 @@ fn in_band(interval_ns: u64, size_bytes: u64) -> Scenario {
 
 /// The star, where each edge aggregates what goes to every other one.
 fn with_trains(scenario: &Scenario, schedule: &Schedule, size_bytes: u64) -> World {
-    let mut fabric = star(scenario, HostMode::External, schedule);
+    let mut world = star(scenario, HostMode::External, schedule);
     for edge in &scenario.edges {
-        let pipeline = fabric.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
+        let pipeline = world.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
         for to in scenario.edges.iter().filter(|to| to.id != edge.id) {
             let queue = u64::from(scenario.voq(0, to.id));
             let aggregate = entry(&[queue], "EdgeIngress.aggregate", &[size_bytes]);
@@ -43,7 +43,7 @@ fn with_trains(scenario: &Scenario, schedule: &Schedule, size_bytes: u64) -> Wor
             insert(pipeline, "EdgeIngress.train_queue", voq);
         }
     }
-    fabric
+    world
 }
 
 fn granted(scenario: &Scenario) -> Schedule {
@@ -55,11 +55,11 @@ fn granted(scenario: &Scenario) -> Schedule {
 }
 
 /// Sends packets of these IP bytes from host to host, one each `apart_ns` from `first_ns` on.
-fn send(fabric: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator<Item = usize>) {
+fn send(world: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator<Item = usize>) {
     for (at_ns, ip_bytes) in (first_ns..).step_by(apart_ns as usize).zip(packets) {
-        fabric.run_until(Instant::from_ns(at_ns));
+        world.run_until(Instant::from_ns(at_ns));
         let frame = host_frame(FROM, TO, ip_bytes);
-        fabric
+        world
             .inject_host(
                 Instant::from_ns(at_ns),
                 Device::Edge(FROM.edge),
@@ -71,8 +71,8 @@ fn send(fabric: &mut World, first_ns: u64, apart_ns: u64, packets: impl Iterator
 }
 
 /// IP bytes and times of what has come to the host.
-fn arrived(fabric: &mut World) -> Vec<(usize, u64)> {
-    let outputs = std::iter::from_fn(|| fabric.poll_host_output());
+fn arrived(world: &mut World) -> Vec<(usize, u64)> {
+    let outputs = std::iter::from_fn(|| world.poll_host_output());
     outputs
         .map(|output| (output.frame.len() - 14, output.at.ns()))
         .collect()
@@ -85,28 +85,28 @@ fn lengths(count: u64) -> impl Iterator<Item = usize> + Clone {
 #[test]
 fn trains_leave_whole_and_in_order_and_nothing_is_lost() {
     let scenario = in_band(300_000, SIZE_BYTES);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let mut world = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
-    send(&mut fabric, first_ns, 40_000, lengths(SENT));
-    fabric.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
-    let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
+    send(&mut world, first_ns, 40_000, lengths(SENT));
+    world.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
+    let arrived: Vec<usize> = arrived(&mut world).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
-    assert!(fabric.invariants().checked().contains(&Invariant::SPLIT));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    assert_eq!(fabric.drops().iter().count(), 0);
+    assert!(world.invariants().checked().contains(&Invariant::SPLIT));
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    assert_eq!(world.drops().iter().count(), 0);
 }
 
 #[test]
 fn a_train_waits_for_its_interval_and_then_leaves_at_once() {
     const INTERVAL_NS: u64 = 2_000_000;
     let scenario = in_band(INTERVAL_NS, 5000);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), 5000);
+    let mut world = with_trains(&scenario, &granted(&scenario), 5000);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
-    send(&mut fabric, first_ns, 50_000, [500, 700, 900].into_iter());
-    fabric.run_until(Instant::from_ns(first_ns + INTERVAL_NS));
-    assert_eq!(arrived(&mut fabric), [], "the train is open, whatever slots there were");
-    fabric.run_until(Instant::from_ns(first_ns + 3 * scenario.frame.length().ns()));
-    let arrived = arrived(&mut fabric);
+    send(&mut world, first_ns, 50_000, [500, 700, 900].into_iter());
+    world.run_until(Instant::from_ns(first_ns + INTERVAL_NS));
+    assert_eq!(arrived(&mut world), [], "the train is open, whatever slots there were");
+    world.run_until(Instant::from_ns(first_ns + 3 * scenario.frame.length().ns()));
+    let arrived = arrived(&mut world);
     assert_eq!(
         arrived.iter().map(|(bytes, _)| *bytes).collect::<Vec<_>>(),
         [500, 700, 900]
@@ -115,47 +115,47 @@ fn a_train_waits_for_its_interval_and_then_leaves_at_once() {
     let apart_ns = |ip_bytes: u64| 40 * (ip_bytes + 30);
     assert_eq!(arrived[1].1 - arrived[0].1, apart_ns(700) + 8 * 200, "back to back");
     assert_eq!(arrived[2].1 - arrived[1].1, apart_ns(900) + 8 * 200);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_train_that_does_not_fit_the_rest_of_a_slot_waits_for_the_next_one() {
     let scenario = in_band(100_000, 4400);
     let schedule = granted(&scenario);
-    let mut fabric = with_trains(&scenario, &schedule, 4400);
+    let mut world = with_trains(&scenario, &schedule, 4400);
     let frame_ns = scenario.frame.length().ns();
     let fibre = scenario.edges[1].fibres[0];
     let slot_ns = |slot: u64| scenario.epoch().ns() + 5 * frame_ns + slot * scenario.frame.slot.ns() - fibre.t_d().ns();
     // Closed when some 120 us are left of the slot: 3 packets of 1450 bytes take 178 us.
     let first_ns = slot_ns(7) - 120_000 - 100_000 - 13_000;
-    send(&mut fabric, first_ns, 15_000, [1450, 1450, 1450].into_iter());
-    fabric.run_until(Instant::from_ns(slot_ns(9)));
+    send(&mut world, first_ns, 15_000, [1450, 1450, 1450].into_iter());
+    world.run_until(Instant::from_ns(slot_ns(9)));
     assert_eq!(
-        arrived(&mut fabric),
+        arrived(&mut world),
         [],
         "one packet would have fitted, the train does not"
     );
-    fabric.run_until(Instant::from_ns(slot_ns(11)));
-    assert_eq!(arrived(&mut fabric).len(), 3);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    world.run_until(Instant::from_ns(slot_ns(11)));
+    assert_eq!(arrived(&mut world).len(), 3);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_train_that_has_begun_to_leave_keeps_its_rate() {
     let scenario = in_band(100_000, 4400);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), 4400);
+    let mut world = with_trains(&scenario, &granted(&scenario), 4400);
     let fibre = scenario.edges[1].fibres[0];
     let slot_ns =
         scenario.epoch().ns() + 5 * scenario.frame.length().ns() + 9 * scenario.frame.slot.ns() - fibre.t_d().ns();
     send(
-        &mut fabric,
+        &mut world,
         slot_ns - 400_000,
         15_000,
         [1450, 1450, 1450, 1450, 1450, 1450].into_iter(),
     );
     // The first packet takes 59 us. At a tenth of the rate the other two would need more than the slot, which the second train waits for in vain.
-    fabric.run_until(Instant::from_ns(slot_ns + 20_000));
-    fabric.apply_link_change(&LinkChange {
+    world.run_until(Instant::from_ns(slot_ns + 20_000));
+    world.apply_link_change(&LinkChange {
         at_ms: 0,
         core: 0,
         edge: FROM.edge,
@@ -165,14 +165,14 @@ fn a_train_that_has_begun_to_leave_keeps_its_rate() {
         attenuation_mdb: None,
         up: None,
     });
-    fabric.run_until(Instant::from_ns(slot_ns + 10 * scenario.frame.length().ns()));
-    assert_eq!(arrived(&mut fabric).len(), 3);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    world.run_until(Instant::from_ns(slot_ns + 10 * scenario.frame.length().ns()));
+    assert_eq!(arrived(&mut world).len(), 3);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 /// Trains of a queue of its own, for what waits in this VOQ.
-fn add_trains(fabric: &mut World, queue: u64, voq: u64) {
-    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+fn add_trains(world: &mut World, queue: u64, voq: u64) {
+    let pipeline = world.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
     let aggregate = entry(&[queue], "EdgeIngress.aggregate", &[SIZE_BYTES]);
     insert(pipeline, "EdgeIngress.aggregation", aggregate);
     let train = entry(&[queue], "EdgeIngress.set_star_train", &[voq]);
@@ -182,19 +182,19 @@ fn add_trains(fabric: &mut World, queue: u64, voq: u64) {
 /// Sends packets of 300, 301 .. IP bytes, the odd ones as `odd` makes them; gives what arrives, as even ones and odd ones.
 fn even_and_odd(
     scenario: &Scenario,
-    fabric: &mut World,
+    world: &mut World,
     odd: impl Fn(usize) -> (HostId, Vec<u8>),
 ) -> (Vec<usize>, [Vec<usize>; 2]) {
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
     for packet in 0..SENT {
         let at_ns = first_ns + packet * 40_000;
-        fabric.run_until(Instant::from_ns(at_ns));
+        world.run_until(Instant::from_ns(at_ns));
         let ip_bytes = 300 + packet as usize;
         let (from, frame) = match packet % 2 {
             0 => (FROM, host_frame(FROM, TO, ip_bytes)),
             _ => odd(ip_bytes),
         };
-        fabric
+        world
             .inject_host(
                 Instant::from_ns(at_ns),
                 Device::Edge(from.edge),
@@ -203,15 +203,15 @@ fn even_and_odd(
             )
             .unwrap();
     }
-    fabric.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
-    let arrived: Vec<usize> = arrived(fabric).into_iter().map(|(bytes, _)| bytes).collect();
+    world.run_until(Instant::from_ns(first_ns + 40 * scenario.frame.length().ns()));
+    let arrived: Vec<usize> = arrived(world).into_iter().map(|(bytes, _)| bytes).collect();
     let of = |rest: usize| arrived.iter().copied().filter(|bytes| bytes % 2 == rest).collect();
     let parts = [of(0), of(1)];
     (arrived, parts)
 }
 
 /// Each kind is in order, and they have come in trains of their own: more than one of a kind in a row.
-fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), fabric: &World) {
+fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), world: &World) {
     let sent = |rest: usize| {
         (300..300 + SENT as usize)
             .filter(|bytes| bytes % 2 == rest)
@@ -220,8 +220,8 @@ fn assert_apart((arrived, parts): (Vec<usize>, [Vec<usize>; 2]), fabric: &World)
     assert_eq!(parts, [sent(0), sent(1)]);
     let changes = arrived.windows(2).filter(|pair| pair[0] % 2 != pair[1] % 2).count();
     assert!(changes < arrived.len() / 2, "{arrived:?}");
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    assert_eq!(fabric.drops().iter().count(), 0);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    assert_eq!(world.drops().iter().count(), 0);
 }
 
 #[test]
@@ -229,10 +229,10 @@ fn classes_have_trains_of_their_own_that_share_the_voq() {
     const CLASS: u64 = 1;
     const DSCP: u8 = 46;
     let scenario = in_band(300_000, SIZE_BYTES);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let mut world = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
     let voq = u64::from(scenario.voq(0, TO.edge));
     let queue = scenario.edges.len() as u64 + voq;
-    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+    let pipeline = world.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
     let key = [(u64::from(DSCP), 0x3f), (0, 0), (0, 0), (0, 0), (0, 0)].map(|(value, mask)| KeyField::Ternary {
         value: bits(value),
         mask: bits(mask),
@@ -246,77 +246,77 @@ fn classes_have_trains_of_their_own_that_share_the_voq() {
     let args = [queue, u64::from(optical_port(0))];
     let of_class = entry(&[u64::from(TO.edge), CLASS], "EdgeIngress.enqueue", &args);
     insert(pipeline, "EdgeIngress.voq", of_class);
-    add_trains(&mut fabric, queue, voq);
+    add_trains(&mut world, queue, voq);
     let marked = |ip_bytes| {
         let mut frame = host_frame(FROM, TO, ip_bytes);
         frame[Ethernet::SIZE + 1] = DSCP << 2;
         (FROM, frame)
     };
-    let found = even_and_odd(&scenario, &mut fabric, marked);
-    assert_apart(found, &fabric);
+    let found = even_and_odd(&scenario, &mut world, marked);
+    assert_apart(found, &world);
 }
 
 #[test]
 fn flows_have_trains_of_their_own_that_share_the_voq() {
     const OTHER: HostId = HostId { edge: 1, index: 1 };
     let scenario = in_band(300_000, SIZE_BYTES);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let mut world = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
     let voq = u64::from(scenario.voq(0, TO.edge));
     let queue = scenario.edges.len() as u64;
     let ip = |host: HostId| u64::from(host.ip().to_bits());
     let flow = entry(&[ip(OTHER), ip(TO), 253, 0, 0], "EdgeIngress.set_flow_queue", &[queue]);
-    let pipeline = fabric.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
+    let pipeline = world.pipeline_mut(Device::Edge(FROM.edge).id()).unwrap();
     insert(pipeline, "EdgeIngress.flow_queue", flow);
-    add_trains(&mut fabric, queue, voq);
-    let found = even_and_odd(&scenario, &mut fabric, |ip_bytes| {
+    add_trains(&mut world, queue, voq);
+    let found = even_and_odd(&scenario, &mut world, |ip_bytes| {
         (OTHER, host_frame(OTHER, TO, ip_bytes))
     });
-    assert_apart(found, &fabric);
+    assert_apart(found, &world);
 }
 
 #[test]
 fn a_train_is_never_longer_than_a_slot() {
     // P4 would let it grow to 100 packets.
     let scenario = in_band(50_000_000, 145_000);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), 145_000);
+    let mut world = with_trains(&scenario, &granted(&scenario), 145_000);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
-    send(&mut fabric, first_ns, 20_000, lengths(SENT));
-    fabric.run_until(Instant::from_ns(first_ns + 60 * scenario.frame.length().ns()));
-    let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
+    send(&mut world, first_ns, 20_000, lengths(SENT));
+    world.run_until(Instant::from_ns(first_ns + 60 * scenario.frame.length().ns()));
+    let arrived: Vec<usize> = arrived(&mut world).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_train_without_room_in_its_voq_is_lost_whole_and_counted() {
     let scenario = in_band(300_000, SIZE_BYTES);
-    let mut fabric = with_trains(&scenario, &dark(&scenario), SIZE_BYTES);
+    let mut world = with_trains(&scenario, &dark(&scenario), SIZE_BYTES);
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
-    send(&mut fabric, first_ns, 20_000, std::iter::repeat_n(1450, 400));
-    fabric.run_until(Instant::from_ns(first_ns + 10 * scenario.frame.length().ns()));
-    assert_eq!(arrived(&mut fabric), []);
+    send(&mut world, first_ns, 20_000, std::iter::repeat_n(1450, 400));
+    world.run_until(Instant::from_ns(first_ns + 10 * scenario.frame.length().ns()));
+    assert_eq!(arrived(&mut world), []);
     let card = Place::LineCard { edge: 1, core: 0 };
-    let lost = fabric.drops().get(card, DropCause::QueueFull).packets;
+    let lost = world.drops().get(card, DropCause::QueueFull).packets;
     // Trains are of three packets of 1480 bytes: 90 of them fit into 400,000 bytes, of 133 and a packet.
     assert_eq!(lost, 400 - 270);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_train_that_p4_does_not_know_is_dropped_and_counted() {
     let scenario = in_band(300_000, SIZE_BYTES);
-    let mut fabric = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
-    let pipeline = fabric.pipeline_mut(Device::Edge(1).id()).unwrap();
+    let mut world = with_trains(&scenario, &granted(&scenario), SIZE_BYTES);
+    let pipeline = world.pipeline_mut(Device::Edge(1).id()).unwrap();
     let voq = u64::from(scenario.voq(0, 3));
     let known = entry(&[voq], "EdgeIngress.set_star_train", &[voq]);
     pipeline.table_delete("EdgeIngress.train_queue", &known).unwrap();
     let first_ns = scenario.epoch().ns() + 4 * scenario.frame.length().ns();
-    send(&mut fabric, first_ns, 20_000, lengths(5));
-    fabric.run_until(Instant::from_ns(first_ns + 4 * scenario.frame.length().ns()));
-    assert_eq!(arrived(&mut fabric), []);
+    send(&mut world, first_ns, 20_000, lengths(5));
+    world.run_until(Instant::from_ns(first_ns + 4 * scenario.frame.length().ns()));
+    assert_eq!(arrived(&mut world), []);
     let edge = Place::Device(Device::Edge(1));
-    assert_eq!(fabric.drops().get(edge, DropCause::Refused).packets, 5);
-    let ticks = fabric.p4_drops(Device::Edge(1)).unwrap();
+    assert_eq!(world.drops().get(edge, DropCause::Refused).packets, 5);
+    let ticks = world.p4_drops(Device::Edge(1)).unwrap();
     assert!(
         ticks
             .iter()
@@ -331,14 +331,14 @@ fn out_of_band_slots_carry_trains_as_well() {
     let aggregation = format!("{{scheme: full, interval_ns: 200000, size_bytes: {SIZE_BYTES}}}");
     let scenario = scenario(&aggregation, "{signaling: out-of-band, slots: 1,");
     let schedule: Schedule = vec![vec![None, Some(3), Some(1), None]];
-    let mut fabric = with_trains(&scenario, &schedule, SIZE_BYTES);
+    let mut world = with_trains(&scenario, &schedule, SIZE_BYTES);
     for slave in 1..4u16 {
         let membership = call("EdgeIngress.out_of_band", &[]);
-        let pipeline = fabric.pipeline_mut(Device::Edge(slave).id()).unwrap();
+        let pipeline = world.pipeline_mut(Device::Edge(slave).id()).unwrap();
         pipeline
             .table_set_default("EdgeIngress.membership", Some(membership))
             .unwrap();
-        let master = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
+        let master = world.pipeline_mut(Device::Edge(0).id()).unwrap();
         let key = [0, 0, 2 + u64::from(slave)];
         let beacon = entry(&key, "EdgeIngress.send_commit", &[slave.into(), PORT_CPU.into()]);
         insert(master, "EdgeIngress.signaling", beacon);
@@ -348,8 +348,8 @@ fn out_of_band_slots_carry_trains_as_well() {
     let end_ns = first_ns + 60 * scenario.frame.length().ns();
     loop {
         let next_ns = to_send.peek().map_or(end_ns, |(at_ns, _)| *at_ns);
-        while fabric.run_until_control(Instant::from_ns(next_ns)) {
-            while let Some(event) = fabric.poll_control() {
+        while world.run_until_control(Instant::from_ns(next_ns)) {
+            while let Some(event) = world.poll_control() {
                 let ControlMessage::Packet(message) = event.message else {
                     continue;
                 };
@@ -358,7 +358,7 @@ fn out_of_band_slots_carry_trains_as_well() {
                 if optical.kind == u8::from(OpticalKind::Commit) {
                     let slave = Device::Edge(optical.dst_edge).id();
                     let at_ns = event.at.ns() + 2 * LATENCY_NS;
-                    fabric
+                    world
                         .packet_out(Instant::from_ns(at_ns), slave, &packet_out(PORT_SELF, light))
                         .unwrap();
                 }
@@ -366,7 +366,7 @@ fn out_of_band_slots_carry_trains_as_well() {
         }
         let Some((at_ns, ip_bytes)) = to_send.next() else { break };
         let frame = host_frame(FROM, TO, ip_bytes);
-        fabric
+        world
             .inject_host(
                 Instant::from_ns(at_ns),
                 Device::Edge(FROM.edge),
@@ -375,7 +375,7 @@ fn out_of_band_slots_carry_trains_as_well() {
             )
             .unwrap();
     }
-    let arrived: Vec<usize> = arrived(&mut fabric).into_iter().map(|(bytes, _)| bytes).collect();
+    let arrived: Vec<usize> = arrived(&mut world).into_iter().map(|(bytes, _)| bytes).collect();
     assert_eq!(arrived, lengths(SENT).collect::<Vec<_>>());
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }

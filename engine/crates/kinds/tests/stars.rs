@@ -20,45 +20,45 @@ fn twin(phases: &str) -> Scenario {
 
 /// Both stars configured, without data slots.
 fn stars(scenario: &Scenario, host_mode: HostMode) -> World {
-    let mut fabric = World::new(scenario, options(host_mode));
-    configure(&mut fabric, scenario);
-    fabric
+    let mut world = World::new(scenario, options(host_mode));
+    configure(&mut world, scenario);
+    world
 }
 
 /// In every data slot edge e sends to edge e + `step` over a core.
-fn grant_all(fabric: &mut World, scenario: &Scenario, core: u16, bank: u64, step: u16) {
+fn grant_all(world: &mut World, scenario: &Scenario, core: u16, bank: u64, step: u16) {
     let edges = scenario.edges.len() as u16;
     let pairs: Vec<(u16, u16)> = (0..edges).map(|edge| (edge, (edge + step) % edges)).collect();
     for slot in FIRST_DATA_SLOT..u64::from(scenario.frame.slots) {
-        grant(fabric, scenario, core, bank, slot, &pairs);
+        grant(world, scenario, core, bank, slot, &pairs);
     }
 }
 
 /// Sends traffic for an edge over a core, whatever was said before.
-fn send_over(fabric: &mut World, scenario: &Scenario, from: u16, to: u16, core: u16) {
-    let pipeline = fabric.pipeline_mut(Device::Edge(from).id()).unwrap();
+fn send_over(world: &mut World, scenario: &Scenario, from: u16, to: u16, core: u16) {
+    let pipeline = world.pipeline_mut(Device::Edge(from).id()).unwrap();
     let voq = enqueue(scenario, &[u64::from(to), 0], core, to);
     pipeline.table_modify("EdgeIngress.voq", voq).unwrap();
 }
 
-fn inject(fabric: &mut World, from: u16, to: u16, packets: usize) {
+fn inject(world: &mut World, from: u16, to: u16, packets: usize) {
     let frame = host_frame(HostId { edge: from, index: 0 }, HostId { edge: to, index: 0 }, 1450);
-    let now_ns = fabric.now().ns();
+    let now_ns = world.now().ns();
     for _ in 0..packets {
-        fabric
+        world
             .inject_host(Instant::from_ns(now_ns), Device::Edge(from), 1, &frame)
             .unwrap();
     }
 }
 
-fn run_frames(fabric: &mut World, scenario: &Scenario, frames: u64) {
-    fabric.run_until(fabric.now() + frames * scenario.frame.length());
+fn run_frames(world: &mut World, scenario: &Scenario, frames: u64) {
+    world.run_until(world.now() + frames * scenario.frame.length());
 }
 
 /// Packets that have arrived at hosts, by edge.
-fn received(fabric: &mut World) -> [usize; 4] {
+fn received(world: &mut World) -> [usize; 4] {
     let mut by_edge = [0; 4];
-    while let Some(output) = fabric.poll_host_output() {
+    while let Some(output) = world.poll_host_output() {
         let Device::Edge(edge) = output.device else {
             panic!("hosts are at edges")
         };
@@ -67,11 +67,11 @@ fn received(fabric: &mut World) -> [usize; 4] {
     by_edge
 }
 
-fn granted(fabric: &mut World, scenario: &Scenario, core: u16) -> u64 {
+fn granted(world: &mut World, scenario: &Scenario, core: u16) -> u64 {
     let edges = 0..scenario.edges.len() as u16;
     let voqs = edges.flat_map(|edge| scenario.card_voqs(core).map(move |voq| (edge, voq)));
     voqs.filter_map(|(edge, voq)| {
-        fabric
+        world
             .of_kind_mut::<kinds::Star>()
             .unwrap()
             .take_queue_use(edge, core, voq)
@@ -80,15 +80,15 @@ fn granted(fabric: &mut World, scenario: &Scenario, core: u16) -> u64 {
     .sum()
 }
 
-fn losses(fabric: &World, core: u16) -> (u64, u64) {
-    let losses = fabric.of_kind::<kinds::Star>().unwrap().core_losses(core).unwrap();
+fn losses(world: &World, core: u16) -> (u64, u64) {
+    let losses = world.of_kind::<kinds::Star>().unwrap().core_losses(core).unwrap();
     (losses.fabric, losses.p4)
 }
 
 /// The requests that have come since the last call: device, source, block, version in force.
-fn requests(fabric: &mut World) -> Vec<(u64, u16, u16, u32)> {
+fn requests(world: &mut World) -> Vec<(u64, u16, u16, u32)> {
     let mut requests = Vec::new();
-    while let Some(event) = fabric.poll_control() {
+    while let Some(event) = world.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
             continue;
         };
@@ -103,38 +103,38 @@ fn requests(fabric: &mut World) -> Vec<(u64, u16, u16, u32)> {
 #[test]
 fn an_edge_sends_over_both_cores_at_once() {
     let scenario = twin(SILENCE);
-    let mut fabric = stars(&scenario, HostMode::External);
-    grant(&mut fabric, &scenario, 0, 0, 7, &[(1, 2)]);
-    grant(&mut fabric, &scenario, 1, 0, 7, &[(1, 3)]);
-    send_over(&mut fabric, &scenario, 1, 3, 1);
-    run_frames(&mut fabric, &scenario, 4);
+    let mut world = stars(&scenario, HostMode::External);
+    grant(&mut world, &scenario, 0, 0, 7, &[(1, 2)]);
+    grant(&mut world, &scenario, 1, 0, 7, &[(1, 3)]);
+    send_over(&mut world, &scenario, 1, 3, 1);
+    run_frames(&mut world, &scenario, 4);
     for core in [0, 1] {
-        granted(&mut fabric, &scenario, core);
+        granted(&mut world, &scenario, core);
     }
     // The first link of the edge is granted four packets a frame, and so is the second.
-    inject(&mut fabric, 1, 2, 4);
-    inject(&mut fabric, 1, 3, 4);
-    run_frames(&mut fabric, &scenario, 2);
-    assert_eq!(received(&mut fabric), [0, 0, 4, 4]);
-    let used = |fabric: &mut World, core, to| {
-        fabric
+    inject(&mut world, 1, 2, 4);
+    inject(&mut world, 1, 3, 4);
+    run_frames(&mut world, &scenario, 2);
+    assert_eq!(received(&mut world), [0, 0, 4, 4]);
+    let used = |world: &mut World, core, to| {
+        world
             .of_kind_mut::<kinds::Star>()
             .unwrap()
             .take_queue_use(1, core, scenario.voq(core, to))
             .unwrap()
     };
-    assert_eq!(used(&mut fabric, 0, 2).sent_packets, 4);
-    assert_eq!(used(&mut fabric, 1, 3).sent_packets, 4);
+    assert_eq!(used(&mut world, 0, 2).sent_packets, 4);
+    assert_eq!(used(&mut world, 1, 3).sent_packets, 4);
     assert!(
-        fabric
+        world
             .of_kind_mut::<kinds::Star>()
             .unwrap()
             .take_queue_use(1, 0, scenario.voq(1, 3))
             .is_none(),
         "a queue of the other card"
     );
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    assert_eq!((losses(&fabric, 0), losses(&fabric, 1)), ((0, 0), (0, 0)));
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    assert_eq!((losses(&world, 0), losses(&world, 1)), ((0, 0), (0, 0)));
 }
 
 #[test]
@@ -145,20 +145,20 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
         "  - {{name: hot, duration_ms: 200, flows: [{}]}}",
         [flow; 8].join(", ")
     ));
-    let mut fabric = stars(&scenario, HostMode::Simulated);
+    let mut world = stars(&scenario, HostMode::Simulated);
     for core in [0, 1] {
-        grant_all(&mut fabric, &scenario, core, 0, 1);
+        grant_all(&mut world, &scenario, core, 0, 1);
     }
-    let edge = fabric.pipeline_mut(Device::Edge(1).id()).unwrap();
+    let edge = world.pipeline_mut(Device::Edge(1).id()).unwrap();
     let share = entry(&[2, 0], "EdgeIngress.share", &[2]);
     edge.table_modify("EdgeIngress.voq", share).unwrap();
     for part in 0..16 {
         let way = enqueue(&scenario, &[2, part], (part / 8) as u16, 2);
         insert(edge, "EdgeIngress.voq_share", way);
     }
-    fabric.run_until(scenario.end());
-    assert!(fabric.flow_results().iter().all(|flow| flow.received_packets > 0));
-    let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
+    world.run_until(scenario.end());
+    assert!(world.flow_results().iter().all(|flow| flow.received_packets > 0));
+    let records: Vec<_> = std::iter::from_fn(|| world.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let delivered = [0, 1].map(|core| {
         let cell = usize::from(scenario.voq_count() + scenario.voq(core, 2));
         records
@@ -172,17 +172,17 @@ fn shares_split_the_flows_of_a_pair_over_the_cores() {
         delivered.iter().sum::<u64>() > of_one_star,
         "more than one star carries: {delivered:?}"
     );
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn requests_reach_the_controller_by_the_master_of_their_star() {
     let scenario = twin(SILENCE);
-    let mut fabric = stars(&scenario, HostMode::External);
-    run_frames(&mut fabric, &scenario, 3);
-    requests(&mut fabric);
-    run_frames(&mut fabric, &scenario, 1);
-    let mut heard: Vec<(u64, u16)> = requests(&mut fabric)
+    let mut world = stars(&scenario, HostMode::External);
+    run_frames(&mut world, &scenario, 3);
+    requests(&mut world);
+    run_frames(&mut world, &scenario, 1);
+    let mut heard: Vec<(u64, u16)> = requests(&mut world)
         .into_iter()
         .map(|(device, edge, block, _)| {
             assert_eq!(block, 0, "queues 0 to 7 of both stars");
@@ -194,18 +194,18 @@ fn requests_reach_the_controller_by_the_master_of_their_star() {
         .flat_map(|master| (0..4).map(move |edge| (Device::Edge(master).id(), edge)))
         .collect();
     assert_eq!(heard, expected);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 #[test]
 fn a_commit_of_one_star_leaves_the_other_as_it_is() {
     let scenario = twin(SILENCE);
-    let mut fabric = stars(&scenario, HostMode::External);
-    grant_all(&mut fabric, &scenario, 0, 0, 1);
-    grant_all(&mut fabric, &scenario, 1, 1, 2);
-    run_frames(&mut fabric, &scenario, 4);
-    granted(&mut fabric, &scenario, 0);
-    assert_eq!(granted(&mut fabric, &scenario, 1), 0, "nothing is granted in bank 0");
+    let mut world = stars(&scenario, HostMode::External);
+    grant_all(&mut world, &scenario, 0, 0, 1);
+    grant_all(&mut world, &scenario, 1, 1, 2);
+    run_frames(&mut world, &scenario, 4);
+    granted(&mut world, &scenario, 0);
+    assert_eq!(granted(&mut world, &scenario, 1), 0, "nothing is granted in bank 0");
     // Edge 1 is the master of core 1's star and a slave in that of core 0.
     let staged = Commit {
         next_version: 1,
@@ -218,31 +218,31 @@ fn a_commit_of_one_star_leaves_the_other_as_it_is() {
         ..Optical::decode(&message[at..]).unwrap()
     };
     message[at..at + Optical::SIZE].copy_from_slice(&named.encode());
-    let now_ns = fabric.now().ns();
-    fabric
+    let now_ns = world.now().ns();
+    world
         .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &to_self(&message))
         .unwrap();
-    run_frames(&mut fabric, &scenario, 4);
-    requests(&mut fabric);
-    granted(&mut fabric, &scenario, 0);
-    granted(&mut fabric, &scenario, 1);
-    run_frames(&mut fabric, &scenario, 1);
+    run_frames(&mut world, &scenario, 4);
+    requests(&mut world);
+    granted(&mut world, &scenario, 0);
+    granted(&mut world, &scenario, 1);
+    run_frames(&mut world, &scenario, 1);
     let slots = 4 * (u64::from(scenario.frame.slots) - FIRST_DATA_SLOT);
-    assert_eq!(granted(&mut fabric, &scenario, 0), slots);
-    assert_eq!(granted(&mut fabric, &scenario, 1), slots);
-    for (device, edge, _, version) in requests(&mut fabric) {
+    assert_eq!(granted(&mut world, &scenario, 0), slots);
+    assert_eq!(granted(&mut world, &scenario, 1), slots);
+    for (device, edge, _, version) in requests(&mut world) {
         assert_eq!(version, u32::from(device == Device::Edge(1).id()), "edge {edge}");
     }
     // Named for the other star, where edge 1 is a slave, the same commit is refused.
     let message = optical_frame(OpticalKind::Commit, 0, 1, SIGNALING_QUEUE, 1, &staged.encode());
-    let now_ns = fabric.now().ns();
-    fabric
+    let now_ns = world.now().ns();
+    world
         .packet_out(Instant::from_ns(now_ns), Device::Edge(1).id(), &to_self(&message))
         .unwrap();
-    run_frames(&mut fabric, &scenario, 1);
-    let drops = fabric.p4_drops(Device::Edge(1)).unwrap();
+    run_frames(&mut world, &scenario, 1);
+    let drops = world.p4_drops(Device::Edge(1)).unwrap();
     assert!(drops.iter().any(|drop| drop.reason == DropReason::BadCommit));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert!(world.invariants().held(), "{:?}", world.invariants());
 }
 
 /// All fibres of core 1 are dark from 30 to 60 ms.
@@ -259,45 +259,45 @@ fn dark_core() -> Scenario {
 #[test]
 fn a_core_that_goes_dark_leaves_the_other_star_undisturbed() {
     let scenario = dark_core();
-    let mut fabric = stars(&scenario, HostMode::External);
+    let mut world = stars(&scenario, HostMode::External);
     for core in [0, 1] {
-        grant_all(&mut fabric, &scenario, core, 0, 1);
+        grant_all(&mut world, &scenario, core, 0, 1);
     }
-    send_over(&mut fabric, &scenario, 2, 3, 1);
-    fabric.schedule_link_changes(scenario.epoch());
+    send_over(&mut world, &scenario, 2, 3, 1);
+    world.schedule_link_changes(scenario.epoch());
     // Edge 1 sends over core 0, edge 2 over core 1.
-    let each_frame = |fabric: &mut World, frames| {
+    let each_frame = |world: &mut World, frames| {
         for _ in 0..frames {
-            inject(fabric, 1, 2, 2);
-            inject(fabric, 2, 3, 2);
-            run_frames(fabric, &scenario, 1);
+            inject(world, 1, 2, 2);
+            inject(world, 2, 3, 2);
+            run_frames(world, &scenario, 1);
         }
-        received(fabric)
+        received(world)
     };
-    fabric.run_until(scenario.epoch());
-    assert_eq!(each_frame(&mut fabric, 6), [0, 0, 12, 12]);
-    requests(&mut fabric);
-    let while_dark = each_frame(&mut fabric, 6);
+    world.run_until(scenario.epoch());
+    assert_eq!(each_frame(&mut world, 6), [0, 0, 12, 12]);
+    requests(&mut world);
+    let while_dark = each_frame(&mut world, 6);
     assert_eq!((while_dark[2], while_dark[3]), (12, 0));
-    for (device, edge, ..) in requests(&mut fabric) {
+    for (device, edge, ..) in requests(&mut world) {
         assert!(
             device == Device::Edge(0).id() || edge == 1,
             "core 1's master hears itself only"
         );
     }
     // Edge 2's gates are shut: what it has waits in its queue.
-    let back = each_frame(&mut fabric, 10);
+    let back = each_frame(&mut world, 10);
     assert_eq!(back[2], 20);
     let lost = |edge| {
         let place = Place::Fibre {
             from: Device::Edge(edge),
             to: Device::Core(1),
         };
-        fabric.drops().get(place, DropCause::LinkDown).packets as usize
+        world.drops().get(place, DropCause::LinkDown).packets as usize
     };
     assert!(back[3] >= 24 && lost(2) > 0, "{back:?}");
-    let drops = fabric.p4_drops(Device::Edge(2)).unwrap();
+    let drops = world.p4_drops(Device::Edge(2)).unwrap();
     assert!(drops.iter().any(|drop| drop.reason == DropReason::Unsynchronized));
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    assert_eq!((losses(&fabric, 0), losses(&fabric, 1)), ((0, 0), (0, 0)));
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    assert_eq!((losses(&world, 0), losses(&world, 1)), ((0, 0), (0, 0)));
 }

@@ -32,11 +32,11 @@ fn slot_start_ns(scenario: &Scenario, edge: u16, frame: u64, slot: u64) -> u64 {
 }
 
 /// Sends a packet so that it is at its edge at `at_edge_ns`.
-fn send(fabric: &mut World, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64) {
+fn send(world: &mut World, scenario: &Scenario, at_edge_ns: u64, ip_bytes: u64) {
     let access_ns = access_ns(scenario, ip_bytes);
     let frame = host_frame(FROM, TO, ip_bytes as usize);
-    fabric.run_until(Instant::from_ns(at_edge_ns - access_ns));
-    fabric
+    world.run_until(Instant::from_ns(at_edge_ns - access_ns));
+    world
         .inject_host(
             Instant::from_ns(at_edge_ns - access_ns),
             Device::Edge(FROM.edge),
@@ -59,12 +59,12 @@ fn wire_ns(scenario: &Scenario, ip_bytes: u64) -> u64 {
 }
 
 /// When the only packet arrives at its host.
-fn arrival_ns(fabric: &mut World, scenario: &Scenario) -> u64 {
-    fabric.run_until(fabric.now() + 3 * scenario.frame.length());
-    let output = fabric.poll_host_output().expect("the packet arrives");
+fn arrival_ns(world: &mut World, scenario: &Scenario) -> u64 {
+    world.run_until(world.now() + 3 * scenario.frame.length());
+    let output = world.poll_host_output().expect("the packet arrives");
     assert_eq!((output.device, output.port), (Device::Edge(TO.edge), TO.access_port()));
-    assert_eq!(fabric.poll_host_output(), None);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
+    assert_eq!(world.poll_host_output(), None);
+    assert!(world.invariants().held(), "{:?}", world.invariants());
     output.at.ns()
 }
 
@@ -73,10 +73,10 @@ fn a_packet_in_its_own_slot_leaves_after_the_wire_delay() {
     let scenario = silent_star4();
     let gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 7) + scenario.frame.guard.ns();
     for (into_slot_ns, ip_bytes) in [(0, 1450), (1, 1450), (100_000, 500), (180_000, 1450)] {
-        let mut fabric = one_pair(&scenario);
+        let mut world = one_pair(&scenario);
         let at_edge_ns = gate_ns + into_slot_ns;
-        send(&mut fabric, &scenario, at_edge_ns, ip_bytes);
-        let arrival_ns = arrival_ns(&mut fabric, &scenario);
+        send(&mut world, &scenario, at_edge_ns, ip_bytes);
+        let arrival_ns = arrival_ns(&mut world, &scenario);
         assert_eq!(
             arrival_ns,
             at_edge_ns + wire_ns(&scenario, ip_bytes),
@@ -88,10 +88,10 @@ fn a_packet_in_its_own_slot_leaves_after_the_wire_delay() {
 #[test]
 fn a_packet_one_slot_early_waits_exactly_one_slot() {
     let scenario = silent_star4();
-    let mut fabric = one_pair(&scenario);
+    let mut world = one_pair(&scenario);
     let at_edge_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 6) + scenario.frame.guard.ns();
-    send(&mut fabric, &scenario, at_edge_ns, 1450);
-    let arrival_ns = arrival_ns(&mut fabric, &scenario);
+    send(&mut world, &scenario, at_edge_ns, 1450);
+    let arrival_ns = arrival_ns(&mut world, &scenario);
     assert_eq!(
         arrival_ns,
         at_edge_ns + scenario.frame.slot.ns() + wire_ns(&scenario, 1450)
@@ -104,33 +104,33 @@ fn a_tail_that_does_not_fit_waits_for_the_next_granted_slot() {
     let light_ns = scenario.edges[1].fibres[0].rate.time(Bytes::new(1480)).ns();
     let end_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 8);
 
-    let mut fabric = one_pair(&scenario);
-    send(&mut fabric, &scenario, end_ns - light_ns, 1450);
+    let mut world = one_pair(&scenario);
+    send(&mut world, &scenario, end_ns - light_ns, 1450);
     assert_eq!(
-        arrival_ns(&mut fabric, &scenario),
+        arrival_ns(&mut world, &scenario),
         end_ns - light_ns + wire_ns(&scenario, 1450),
         "it fits exactly"
     );
 
-    let mut fabric = one_pair(&scenario);
-    send(&mut fabric, &scenario, end_ns - light_ns + 1, 1450);
+    let mut world = one_pair(&scenario);
+    send(&mut world, &scenario, end_ns - light_ns + 1, 1450);
     let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 11) + scenario.frame.guard.ns();
     assert_eq!(
-        arrival_ns(&mut fabric, &scenario),
+        arrival_ns(&mut world, &scenario),
         next_gate_ns + wire_ns(&scenario, 1450),
         "1 ns too late"
     );
 
-    let mut fabric = one_pair(&scenario);
+    let mut world = one_pair(&scenario);
     send(
-        &mut fabric,
+        &mut world,
         &scenario,
         slot_start_ns(&scenario, FROM.edge, FRAME, 12) - light_ns + 1,
         1450,
     );
     let next_gate_ns = slot_start_ns(&scenario, FROM.edge, FRAME + 1, 7) + scenario.frame.guard.ns();
     assert_eq!(
-        arrival_ns(&mut fabric, &scenario),
+        arrival_ns(&mut world, &scenario),
         next_gate_ns + wire_ns(&scenario, 1450),
         "next frame"
     );
@@ -139,12 +139,12 @@ fn a_tail_that_does_not_fit_waits_for_the_next_granted_slot() {
 #[test]
 fn a_slot_carries_four_packets_of_full_size() {
     let scenario = silent_star4();
-    let mut fabric = one_pair(&scenario);
+    let mut world = one_pair(&scenario);
     let before_ns = slot_start_ns(&scenario, FROM.edge, FRAME, 6);
     for _ in 0..5 {
-        send(&mut fabric, &scenario, before_ns, 1450);
+        send(&mut world, &scenario, before_ns, 1450);
     }
-    fabric.run_until(Instant::from_ns(before_ns + 2 * scenario.frame.length().ns()));
+    world.run_until(Instant::from_ns(before_ns + 2 * scenario.frame.length().ns()));
     let gates = [7, 7, 7, 7, 11].map(|slot| slot_start_ns(&scenario, FROM.edge, FRAME, slot) + 10_000);
     let light_ns = scenario.edges[1].fibres[0].rate.time(Bytes::new(1480)).ns();
     let expected: Vec<u64> = gates
@@ -152,25 +152,25 @@ fn a_slot_carries_four_packets_of_full_size() {
         .zip([0, 1, 2, 3, 0])
         .map(|(gate_ns, before)| gate_ns + before * light_ns + wire_ns(&scenario, 1450))
         .collect();
-    let arrivals: Vec<u64> = std::iter::from_fn(|| fabric.poll_host_output())
+    let arrivals: Vec<u64> = std::iter::from_fn(|| world.poll_host_output())
         .map(|output| output.at.ns())
         .collect();
     assert_eq!(arrivals, expected);
-    assert!(fabric.invariants().held());
+    assert!(world.invariants().held());
 }
 
 #[test]
 fn the_far_host_gets_the_packet_that_was_sent() {
     let scenario = silent_star4();
-    let mut fabric = one_pair(&scenario);
+    let mut world = one_pair(&scenario);
     send(
-        &mut fabric,
+        &mut world,
         &scenario,
         slot_start_ns(&scenario, FROM.edge, FRAME, 7),
         700,
     );
-    fabric.run_until(fabric.now() + scenario.frame.length());
-    let output = fabric.poll_host_output().unwrap();
+    world.run_until(world.now() + scenario.frame.length());
+    let output = world.poll_host_output().unwrap();
     let sent = host_frame(FROM, TO, 700);
     assert_eq!(output.frame.len(), sent.len());
     assert_eq!(output.frame[..6], TO.mac());
@@ -178,7 +178,7 @@ fn the_far_host_gets_the_packet_that_was_sent() {
     assert_eq!(output.frame[22], sent[22] - 1, "TTL");
     assert_eq!(output.frame[26..], sent[26..], "addresses and payload");
     assert_eq!(
-        fabric.of_kind::<kinds::Star>().unwrap().delivered(1, 3).bytes,
+        world.of_kind::<kinds::Star>().unwrap().delivered(1, 3).bytes,
         Bytes::new(700)
     );
 }
@@ -186,16 +186,16 @@ fn the_far_host_gets_the_packet_that_was_sent() {
 #[test]
 fn telemetry_follows_a_packet() {
     let scenario = silent_star4();
-    let mut fabric = one_pair(&scenario);
+    let mut world = one_pair(&scenario);
     // Waiting in the queue when it is reported, just before the edge's signaling slot.
     send(
-        &mut fabric,
+        &mut world,
         &scenario,
         slot_start_ns(&scenario, FROM.edge, FRAME, 1) - 1,
         1450,
     );
-    fabric.run_until(fabric.now() + 2 * scenario.frame.length());
-    let records: Vec<_> = std::iter::from_fn(|| fabric.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
+    world.run_until(world.now() + 2 * scenario.frame.length());
+    let records: Vec<_> = std::iter::from_fn(|| world.of_kind_mut::<kinds::Star>().unwrap().poll_frame()).collect();
     let voqs = scenario.edges.len();
     let record = records
         .iter()
@@ -212,7 +212,7 @@ fn telemetry_follows_a_packet() {
         .filter(|index| *index != voqs + 3)
         .map(|index| record.voqs[index]);
     assert!(others.into_iter().all(|voq| voq == Default::default()));
-    let uplink = fabric
+    let uplink = world
         .of_kind::<kinds::Star>()
         .unwrap()
         .links()
@@ -226,15 +226,15 @@ fn telemetry_follows_a_packet() {
 #[test]
 fn without_pipelines_everything_is_dropped_and_counted() {
     let scenario = silent_star4();
-    let mut fabric = World::new(&scenario, options(HostMode::External));
-    fabric
+    let mut world = World::new(&scenario, options(HostMode::External));
+    world
         .inject_host(Instant::ZERO, Device::Edge(1), 1, &host_frame(FROM, TO, 100))
         .unwrap();
-    fabric.run_until(Instant::from_ns(100_000_000));
+    world.run_until(Instant::from_ns(100_000_000));
     let place = Place::Device(slotwise_scenario::Device::Edge(1));
-    assert_eq!(fabric.drops().get(place, DropCause::NoPipeline).packets, 1);
-    assert_eq!(fabric.poll_host_output(), None);
-    assert!(fabric.inject_host(Instant::ZERO, Device::Edge(1), 3, &[]).is_err());
-    assert!(fabric.inject_host(Instant::ZERO, Device::Edge(4), 1, &[]).is_err());
-    assert!(fabric.packet_out(Instant::ZERO, 5, &[]).is_err());
+    assert_eq!(world.drops().get(place, DropCause::NoPipeline).packets, 1);
+    assert_eq!(world.poll_host_output(), None);
+    assert!(world.inject_host(Instant::ZERO, Device::Edge(1), 3, &[]).is_err());
+    assert!(world.inject_host(Instant::ZERO, Device::Edge(4), 1, &[]).is_err());
+    assert!(world.packet_out(Instant::ZERO, 5, &[]).is_err());
 }

@@ -18,12 +18,12 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     );
     let schedule = rotation(&scenario);
     let granted = schedule.iter().filter(|slot| slot[0] == Some(1)).count() as u64;
-    let mut fabric = star(&scenario, HostMode::Simulated, &schedule);
+    let mut world = star(&scenario, HostMode::Simulated, &schedule);
     let frame_ns = scenario.frame.length().ns();
     // What four full packets of an open slot are worth in a frame, 1/16 byte/s.
     let slot_bytes = 4 * scenario.wire_mtu().get();
     let slot_throughput = slot_bytes * 16 * 1_000_000_000 / frame_ns;
-    let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
+    let pipeline = world.pipeline_mut(Device::Edge(0).id()).unwrap();
     let params = [26214, 14811, 6554, 50_000_000, 1_000_000, 2_000_000, frame_ns];
     pipeline
         .table_set_default(
@@ -40,21 +40,21 @@ fn xcp_flows_take_the_slots_granted_to_their_voq_and_lose_nothing() {
     );
 
     let half_ns = scenario.epoch().ns() + 2_000_000_000;
-    fabric.run_until(Instant::from_ns(half_ns));
-    let before = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1);
-    fabric.run_until(scenario.end());
-    let packets = fabric.of_kind::<kinds::Star>().unwrap().delivered(0, 1).packets - before.packets;
+    world.run_until(Instant::from_ns(half_ns));
+    let before = world.of_kind::<kinds::Star>().unwrap().delivered(0, 1);
+    world.run_until(scenario.end());
+    let packets = world.of_kind::<kinds::Star>().unwrap().delivered(0, 1).packets - before.packets;
     let share = packets as f64 / (granted * 4 * 2_000_000_000 / frame_ns) as f64;
     assert!((0.9..=1.0).contains(&share), "{share} of the slots granted");
-    let lost: u64 = fabric
+    let lost: u64 = world
         .drops()
         .iter()
         .filter(|drop| drop.1 == DropCause::QueueFull)
         .map(|drop| drop.2.packets)
         .sum();
     assert_eq!(lost, 0);
-    assert!(fabric.invariants().held(), "{:?}", fabric.invariants());
-    let flows = fabric.flow_results();
+    assert!(world.invariants().held(), "{:?}", world.invariants());
+    let flows = world.flow_results();
     let bytes: Vec<f64> = flows.iter().map(|flow| flow.received_bytes.get() as f64).collect();
     let jain = bytes.iter().sum::<f64>().powi(2) / (bytes.len() as f64 * bytes.iter().map(|b| b * b).sum::<f64>());
     assert!(jain > 0.99, "{bytes:?}");

@@ -60,7 +60,7 @@ impl CapturePoint {
     }
 }
 
-/// Gives the fabric somewhere to write captures; called once for each point, when its first frame comes.
+/// Gives a network somewhere to write captures; called once for each point, when its first frame comes.
 pub type OpenCapture = Box<dyn FnMut(CapturePoint) -> io::Result<Box<dyn Write + Send>> + Send>;
 
 /// A capture that ended before the run.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that the fabric itself lost, by place and cause. What P4 drops is in its `drops` counters.
+//! Frames that the network itself lost, by place and cause. What P4 drops is in its `drops` counters.
 
 use std::collections::BTreeMap;
 use std::fmt;

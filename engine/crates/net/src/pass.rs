@@ -13,6 +13,7 @@ use crate::event::By;
 use crate::node::{Before, is_fibre};
 use crate::work::{Ask, Passed, Work};
 use slotwise_cards::card::Pass;
+use slotwise_cards::ecn;
 use slotwise_cards::message::{self, ToCard};
 use slotwise_cards::packet::{Flying, Frame, Origin, Packet};
 use slotwise_units::Instant;
@@ -130,7 +131,7 @@ impl Net {
         &mut self,
         around: &mut A,
         (node, port): (usize, Port),
-        frame: Frame,
+        mut frame: Frame,
         origin: Origin,
     ) {
         around.leaves(origin, frame.len());
@@ -138,6 +139,9 @@ impl Net {
         match self.nodes[node].links.take(now, port, frame.len()) {
             Ok((lane, departure)) => {
                 let born = origin.born();
+                if departure.is_marked {
+                    ecn::mark(&mut frame);
+                }
                 let flying = Flying::plain(Packet { frame, born });
                 self.lanes[lane].enter(&mut self.queue, By::node(node), departure.arrive.ns(), flying);
             }

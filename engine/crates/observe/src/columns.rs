@@ -16,8 +16,6 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::record::Table;
 
-/// The column that keeps 64 bits.
-const TIME: usize = 0;
 /// Larger files are not ours.
 const MAX_ROWS: usize = 100_000_000;
 
@@ -28,13 +26,12 @@ fn schema(table: &Table) -> Result<TypePtr> {
             .with_logical_type(Some(LogicalType::String))
             .build()?,
     )];
-    for (index, column) in table.columns().enumerate() {
-        let physical = if index == TIME {
-            PhysicalType::DOUBLE
-        } else {
-            PhysicalType::FLOAT
+    for column in table.declaration.columns {
+        let physical = match column.is_exact {
+            true => PhysicalType::DOUBLE,
+            false => PhysicalType::FLOAT,
         };
-        let field = Type::primitive_type_builder(column, physical).with_repetition(Repetition::REQUIRED);
+        let field = Type::primitive_type_builder(column.name, physical).with_repetition(Repetition::REQUIRED);
         fields.push(Arc::new(field.build()?));
     }
     Ok(Arc::new(
@@ -60,10 +57,10 @@ pub fn write(table: &Table, out: impl Write + Send) -> Result<()> {
                 let names: Vec<ByteArray> = table.names.iter().map(|name| name.as_str().into()).collect();
                 column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
             }
-            _ if index - 1 == TIME => {
+            _ if table.declaration.columns[index - 1].is_exact => {
                 column
                     .typed::<DoubleType>()
-                    .write_batch(&table.numbers[TIME], None, None)?;
+                    .write_batch(&table.numbers[index - 1], None, None)?;
             }
             _ => {
                 let numbers: Vec<f32> = table.numbers[index - 1].iter().map(|number| *number as f32).collect();

@@ -84,7 +84,7 @@ pub fn compared(flows: &[FlowReport], demands: &[Demand]) -> Option<Compared> {
                 let offered_bps = flow.offered_bps.flatten();
                 let transport = flow.transport.as_ref().and_then(Option::as_ref);
                 let class = format!("{} {} {}", json!(flow.kind), json!(transport), json!(offered_bps));
-                (class, offered_bps.map(|bps| bps as f64))
+                (class, offered_bps.map(|rate| rate.bps() as f64))
             }
         };
         classes.entry(class).or_insert((demand_bps, Vec::new())).1.push(flow);
@@ -176,6 +176,8 @@ fn rate_text(bps: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use slotwise_units::Rate;
+
     use super::*;
 
     fn scenario(text: &str) -> Scenario {
@@ -225,7 +227,7 @@ mod tests {
         assert_eq!(compared(&[flow(0, 1e6)], &mesh), None, "one alone");
         let of_phase = |kind: FlowKind, offered_bps: Option<u64>, goodput_bps: f64| FlowReport {
             kind,
-            offered_bps: Some(offered_bps),
+            offered_bps: Some(offered_bps.map(Rate::from_bps)),
             goodput_bps,
             ..FlowReport::default()
         };

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
+use slotwise_units::{Bytes, Duration, Instant, Rate};
 
 /// Value of a flow: `None` if flows of its sort have no such value, `Some(None)` if this one has none (`null` in the report).
 pub type Measured<T> = Option<Option<T>>;
@@ -72,7 +73,7 @@ pub struct FlowReport {
     pub played_by: Option<Player>,
     /// Long-term offered load, bit/s; none if unlimited.
     #[serde(default, deserialize_with = "measured", skip_serializing_if = "Option::is_none")]
-    pub offered_bps: Measured<u64>,
+    pub offered_bps: Measured<Rate>,
     /// Sent datagrams or segments, retransmissions included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_packets: Option<u64>,
@@ -83,10 +84,10 @@ pub struct FlowReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_packets: Option<i64>,
     /// Payload received in total, bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// Payload received by the end of the phase, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phase_bytes: Option<u64>,
+    pub phase_bytes: Option<Bytes>,
     /// Measurement time, s.
     pub seconds: f64,
     /// Received payload divided by the measurement time, bit/s.
@@ -96,7 +97,7 @@ pub struct FlowReport {
     pub delay_ns: Measured<DelayReport>,
     /// Network time of the complete delivery of a flow of a given size, ns.
     #[serde(default, deserialize_with = "measured", skip_serializing_if = "Option::is_none")]
-    pub completed_ns: Measured<u64>,
+    pub completed_ns: Measured<Instant>,
     /// Completed pages of web users.
     #[serde(default, deserialize_with = "measured", skip_serializing_if = "Option::is_none")]
     pub pages: Measured<u64>,
@@ -117,14 +118,14 @@ impl FlowReport {
 pub struct DelayReport {
     /// Smallest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min: Option<u64>,
+    pub min: Option<Duration>,
     /// Mean: an integer for flows of a phase.
     pub mean: Number,
     /// 99th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99: Option<u64>,
+    pub p99: Option<Duration>,
     /// Largest.
-    pub max: u64,
+    pub max: Duration,
 }
 
 /// TCP senders of a flow's streams; of Linux the retransmissions only.
@@ -137,10 +138,10 @@ pub struct StreamReport {
     pub timeouts: Option<u64>,
     /// Smoothed round-trip time at the end, ns, the largest of the streams.
     #[serde(default, deserialize_with = "measured", skip_serializing_if = "Option::is_none")]
-    pub srtt_ns: Measured<u64>,
+    pub srtt_ns: Measured<Duration>,
     /// Sum of the congestion windows at the end, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window_bytes: Option<u64>,
+    pub window_bytes: Option<Bytes>,
 }
 
 /// Reads a key that is there, whose value may be `null`.

@@ -35,5 +35,6 @@ pub mod summary;
 pub mod time_left;
 pub mod trains;
 pub mod unfinished;
+pub mod workloads;
 
 pub use record::{Recording, Table, TableName};

@@ -8,7 +8,7 @@ mod table;
 use serde::Deserialize;
 use slotwise_scenario::Scenario;
 
-use crate::recorders::{fluid, gtp, ops, ring, routed, shares, sharing, star, waits};
+use crate::recorders::{fluid, gtp, ops, ring, routed, shares, sharing, star, waits, workloads};
 
 pub use benchmark::BenchmarkCase;
 pub use lambda::{NetworkPeriod, Number, SessionPeriod};
@@ -97,6 +97,8 @@ tables! {
     Sessions sessions: SessionPeriod;
     Distances distances: NetworkPeriod;
     Numbers numbers: Number;
+    Workloads workloads: workloads::WorkloadPeriod;
+    Completions completions: workloads::FlowCompletion;
 }
 
 impl TableName {
@@ -170,6 +172,11 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
         TableName::Access => star::access_names(scenario),
         TableName::Control => star::core_names(scenario),
         TableName::Clocks => star::clock_names(scenario),
+        TableName::Workloads | TableName::Completions => scenario
+            .workloads
+            .iter()
+            .map(|workload| workload.name.clone())
+            .collect(),
         TableName::Kept | TableName::Numbers => Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod shares;
 pub(crate) mod sharing;
 pub mod star;
 pub(crate) mod waits;
+pub mod workloads;
 
 pub use after::AfterFault;
 pub use shares::Fairness;

@@ -18,6 +18,7 @@ use crate::sessions::{DistanceSeries, SessionSeries};
 use crate::shares::PairShare;
 use crate::stream::NetworkShape;
 use crate::trains::SwitchTrains;
+use crate::workloads::WorkloadReport;
 
 /// Version of the report's format.
 pub const REPORT_VERSION: u32 = 1;
@@ -84,6 +85,9 @@ pub struct Report {
     pub earlier_reroutes: u64,
     /// Times the controller ended by itself and was started again.
     pub controller_restarts: u32,
+    /// Completions of the flows of each workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadReport>,
     /// Faults on purpose, if there were any.
     #[serde(default, skip_serializing_if = "FaultReport::is_empty")]
     pub faults: FaultReport,

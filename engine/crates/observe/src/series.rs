@@ -8,6 +8,7 @@ use slotwise_units::Rate;
 
 use crate::record::{Recording, Shown, Table, TableName};
 use crate::recorders::routed::RoutedRecorder;
+use crate::recorders::workloads::WorkloadRecorder;
 use crate::report::{LinkSeries, Numbers, TableSeries};
 use crate::sessions::SessionNow;
 use crate::stream::TableUpdate;
@@ -59,6 +60,11 @@ pub fn last_period(recorder: &RoutedRecorder) -> PeriodNow {
         tables: tables.filter_map(|(name, table)| last(name, table)).collect(),
         sessions: recorder.last_sessions().map(SessionNow::from).collect(),
     }
+}
+
+/// Returns the last period of workloads; `None` before its end.
+pub fn last_workloads(recorder: &WorkloadRecorder) -> Option<TableUpdate> {
+    last(TableName::Workloads, &recorder.recording().workloads)
 }
 
 /// Returns the rows of the last period of a table; `None` before its end.
@@ -166,7 +172,8 @@ pub fn period_times_ms(scenario: &Scenario, recording: &Recording) -> Vec<f64> {
 
 fn periods_s(recording: &Recording) -> Vec<f64> {
     let flows = (!recording.flows.names.is_empty()).then_some((TableName::Flows, &recording.flows));
-    let table = links(recording).or(flows);
+    let workloads = (!recording.workloads.names.is_empty()).then_some((TableName::Workloads, &recording.workloads));
+    let table = links(recording).or(flows).or(workloads);
     table.map_or_else(Vec::new, |(_, table)| link_column(table, "time_s", 0))
 }
 

@@ -13,7 +13,7 @@ use crate::compared::{Compared, compared};
 use crate::faults::FaultSummary;
 use crate::flow::{DelayReport, FlowReport};
 use crate::report::{FirstLight, PhaseReport, Report, Synchronization, scheduler_text};
-use crate::{sessions, shares, trains};
+use crate::{sessions, shares, trains, workloads};
 
 /// Warnings, or failures, beyond this number are counted in the summary.
 const MAX_SHOWN: usize = 20;
@@ -56,6 +56,7 @@ impl Report {
         }
         text += &self.throughput();
         text += &self.fairness();
+        text += &workloads::summary(&self.workloads);
         text += &latency(&self.phases);
         if let (Some(wait), Some(frame)) = (&self.first_light, &self.frame) {
             text += &wait.summary(u64::from(frame.slots) * frame.slot_ns);
@@ -93,6 +94,9 @@ impl Report {
                 .iter()
                 .filter(|flow| !(has_star && flow.is_of_run()))
                 .collect();
+            if flows.is_empty() && !has_star && !self.workloads.is_empty() {
+                continue;
+            }
             if flows.is_empty() && !has_star {
                 // Traffic that hosts generate themselves is not counted.
                 let why = lost(phase.lost_flows).unwrap_or_else(|| "no flows in the scenario".into());
@@ -320,7 +324,7 @@ fn latency(phases: &[PhaseReport]) -> String {
         {
             packets += received;
             sum_ns += received * mean;
-            max_ns = max_ns.max(*max as f64);
+            max_ns = max_ns.max(max.ns() as f64);
         }
     }
     let ms = |ns: f64| ns / 1e6;
@@ -333,7 +337,9 @@ fn latency(phases: &[PhaseReport]) -> String {
     }
     let streams = flows().filter_map(|flow| flow.stream.as_ref().and_then(Option::as_ref));
     let round_trips = streams.filter_map(|stream| stream.srtt_ns.flatten());
-    let round_trips = round_trips.filter(|ns| *ns > 0).map(|ns| ns as f64);
+    let round_trips = round_trips
+        .filter(|time| *time > Duration::ZERO)
+        .map(|time| time.ns() as f64);
     let mut round_trips: Vec<f64> = round_trips.collect();
     round_trips.sort_by(f64::total_cmp);
     match round_trips[..] {
@@ -414,12 +420,12 @@ fn listed(label: &str, texts: &[String]) -> String {
 }
 
 fn bytes_of(flows: &[&FlowReport]) -> Bytes {
-    Bytes::new(flows.iter().map(|flow| flow.bytes).sum())
+    flows.iter().map(|flow| flow.bytes).sum()
 }
 
 /// Returns the number of flows that received nothing, if any; their sources may have sent nothing.
 fn silence(flows: &[&FlowReport]) -> String {
-    match flows.iter().filter(|flow| flow.bytes == 0).count() {
+    match flows.iter().filter(|flow| flow.bytes.is_zero()).count() {
         0 => String::new(),
         count => format!(", {count} received no data"),
     }
@@ -483,7 +489,7 @@ mod tests {
     #[test]
     fn flows_without_data_are_counted() {
         let flow = |bytes| FlowReport {
-            bytes,
+            bytes: Bytes::new(bytes),
             ..FlowReport::default()
         };
         assert_eq!(silence(&[&flow(1)]), "");
@@ -506,7 +512,7 @@ mod tests {
             Some(Some(StreamReport {
                 retransmissions: 0,
                 timeouts: None,
-                srtt_ns: Some(srtt_ns),
+                srtt_ns: Some(Some(Duration::from_ns(srtt_ns))),
                 window_bytes: None,
             }))
         };
@@ -516,13 +522,13 @@ mod tests {
                 min: None,
                 mean: mean.into(),
                 p99: None,
-                max,
+                max: Duration::from_ns(max),
             })),
             ..FlowReport::default()
         };
         let slow = delayed(1, 4_000_000, 5_000_000);
         let fast = FlowReport {
-            stream: stream(Some(9_000_000)),
+            stream: stream(9_000_000),
             ..delayed(3, 2_000_000, 3_000_000)
         };
         assert_eq!(
@@ -531,7 +537,7 @@ mod tests {
         );
         let tcp = |ns: u64| FlowReport {
             delay_ns: Some(None),
-            stream: stream(Some(ns)),
+            stream: stream(ns),
             ..FlowReport::default()
         };
         assert_eq!(

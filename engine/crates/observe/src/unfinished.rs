@@ -37,7 +37,7 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
         .enumerate()
         .flat_map(|(number, phase)| phase.flows.iter().map(move |flow| (number, phase, flow)));
     let mut unfinished = flows.filter_map(|(number, phase, flow)| {
-        let (bytes, arrived) = (size(scenario, number, flow)?.get(), flow.bytes);
+        let (bytes, arrived) = (size(scenario, number, flow)?, flow.bytes);
         // What Linux plays has no time of its end.
         let is_through = flow.completed_ns.flatten().is_some() || arrived >= bytes;
         (!is_through).then(|| {
@@ -45,7 +45,9 @@ pub fn unfinished(scenario: &Scenario, phases: &[PhaseReport]) -> Vec<String> {
             let what = name.map_or_else(|| "file".to_owned(), |name| format!("flow {name}"));
             let FlowReport { from, to, .. } = flow;
             format!(
-                "{what} from {from} to {to}: incomplete: {arrived} of {bytes} bytes by the end of phase '{}'",
+                "{what} from {from} to {to}: incomplete: {} of {} bytes by the end of phase '{}'",
+                arrived.get(),
+                bytes.get(),
                 phase.name
             )
         })
@@ -96,8 +98,8 @@ mod tests {
             entry,
             from: "a".into(),
             to: "b".into(),
-            bytes,
-            completed_ns: Some(completed_ns),
+            bytes: Bytes::new(bytes),
+            completed_ns: Some(completed_ns.map(Instant::from_ns)),
             ..FlowReport::default()
         };
         let of_linux = FlowReport {

@@ -37,6 +37,8 @@ pub enum Stream {
     RoutedLoss = 14,
     /// Admission of packets to a queue.
     Admission = 15,
+    /// Flows of a workload.
+    Workload = 16,
 }
 
 /// Event that happens with a probability each time.

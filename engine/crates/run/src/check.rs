@@ -21,6 +21,11 @@ pub struct CheckArgs {
     /// The format is schema/scenario.schema.json.
     #[arg(value_parser = scenarios::located)]
     scenario: scenarios::Located,
+    /// Directory of files that workloads name
+    ///
+    /// For flow lists, coflow traces, captures and tables of sizes that are not beside the scenario.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// Write the controller's network configuration (JSON) to FILE
     ///
     /// For use with your own controller. The format is schema/network.schema.json.
@@ -96,7 +101,7 @@ impl From<&Problem> for Finding {
 /// # Errors
 /// Without `--json` problems of the scenario; a file that cannot be read or written.
 pub fn check(args: &CheckArgs) -> Result<bool, RunError> {
-    let (loaded, source) = match load_source(&args.scenario.path) {
+    let (loaded, source) = match load_source(&args.scenario.path, args.data.as_deref()) {
         Err(LoadError::Invalid { error, .. }) if args.json => {
             print(&Findings {
                 problems: error.problems().iter().map(Finding::from).collect(),

@@ -26,6 +26,7 @@ use slotwise_observe::news::Newsroom;
 use slotwise_observe::progress::Progress;
 use slotwise_observe::recorders::AfterFault;
 use slotwise_observe::report::{DropCount, Moment, SwitchAnswers};
+use slotwise_observe::workloads::WorkloadReport;
 use slotwise_scenario::Scenario;
 use slotwise_units::{Duration, Instant};
 
@@ -115,6 +116,8 @@ pub struct Ended {
     pub controller_restarts: u32,
     /// Fairness of a ring after faults.
     pub after_faults: Vec<AfterFault>,
+    /// Completions of workloads.
+    pub workloads: Vec<WorkloadReport>,
     /// Recorded tables.
     pub recording: Recording,
     /// Failures apart from the network's own.

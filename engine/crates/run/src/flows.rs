@@ -10,7 +10,7 @@ use slotwise_observe::flow::{DelayReport, FlowKind, FlowReport, Player, StreamRe
 use slotwise_observe::recorders::routed::{FlowTotals, RoutedRecorder};
 use slotwise_observe::unfinished::flow_bytes;
 use slotwise_scenario::{FlowGroup, Scenario, Source, TrafficKind};
-use slotwise_units::{Bytes, Duration, Instant, Rate};
+use slotwise_units::{Bytes, Duration, Instant};
 
 use crate::run::PhaseRun;
 
@@ -83,16 +83,16 @@ fn flow(result: &FlowResult, phase_bytes: Bytes, during: &Range<Instant>) -> Flo
     let start = result.start.filter(|_| is_sized);
     let own = own_time(start, result.completed, during);
     let delay = result.delay.as_ref().map(|delay| DelayReport {
-        min: Some(delay.min.ns()),
+        min: Some(delay.min),
         mean: delay.mean.ns().into(),
-        p99: Some(delay.p99.ns()),
-        max: delay.max.ns(),
+        p99: Some(delay.p99),
+        max: delay.max,
     });
     let stream = result.stream.map(|stream| StreamReport {
         retransmissions: stream.retransmissions,
         timeouts: Some(stream.timeouts),
-        srtt_ns: Some(stream.srtt.map(Duration::ns)),
-        window_bytes: Some(stream.window.get()),
+        srtt_ns: Some(stream.srtt),
+        window_bytes: Some(stream.window),
     });
     FlowReport {
         kind: match kind {
@@ -105,15 +105,15 @@ fn flow(result: &FlowResult, phase_bytes: Bytes, during: &Range<Instant>) -> Flo
         entry: result.flow.entry,
         from: result.flow.from.to_string(),
         to: result.flow.to.to_string(),
-        offered_bps: Some(result.offered.map(Rate::bps)),
+        offered_bps: Some(result.offered),
         sent_packets: Some(result.sent_packets),
         received_packets: Some(result.received_packets),
-        bytes: result.received_bytes.get(),
-        phase_bytes: Some(phase_bytes.get()),
+        bytes: result.received_bytes,
+        phase_bytes: Some(phase_bytes),
         seconds: own.seconds(),
         goodput_bps: phase_bytes.get() as f64 * 8e9 / own.ns() as f64,
         delay_ns: Some(delay),
-        completed_ns: Some(result.completed.map(Instant::ns)),
+        completed_ns: Some(result.completed),
         pages: Some(result.pages),
         stream: Some(stream),
         ..FlowReport::default()
@@ -181,21 +181,21 @@ fn with_total(scenario: &Scenario, flow: FlowReport, total: &FlowTotals, whole: 
         min: None,
         mean,
         p99: None,
-        max: used.delay_max.ns(),
+        max: used.delay_max,
     });
     let stream = StreamReport {
         retransmissions: used.retransmissions,
         timeouts: Some(used.timeouts),
-        srtt_ns: Some(Some(used.srtt.ns())),
-        window_bytes: Some(used.window.get()),
+        srtt_ns: Some(Some(used.srtt)),
+        window_bytes: Some(used.window),
     };
     FlowReport {
         name: Some(total.name.clone()),
         received_packets: Some(used.packets),
-        bytes: used.delivered_bytes.get(),
+        bytes: used.delivered_bytes,
         seconds: own.seconds(),
         goodput_bps: used.delivered_bytes.get() as f64 * 8e9 / own.ns() as f64,
-        completed_ns: Some(used.completed.map(Instant::ns)),
+        completed_ns: Some(used.completed),
         delay_ns: Some(delay),
         stream: flow
             .transport

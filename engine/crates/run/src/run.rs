@@ -23,7 +23,7 @@ use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
 use slotwise_observe::{sessions, shares, trains};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
-use slotwise_units::Instant;
+use slotwise_units::{Bytes, Instant};
 
 pub use arguments::{LoadError, RunArgs, check_free, finish_captures, load_source, port};
 
@@ -104,6 +104,7 @@ pub fn report(
         mut earlier,
         controller_restarts,
         after_faults,
+        workloads,
         recording,
         mut failures,
         mut notes,
@@ -197,6 +198,7 @@ pub fn report(
             .filter_map(|statistics| statistics["reroutes"].as_u64())
             .sum(),
         controller_restarts,
+        workloads,
         faults,
         drops: drops(fabric),
         series,
@@ -370,13 +372,13 @@ fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<s
             let ms = |at: Instant| at.since_start().milliseconds();
             let frame_at = |at: Instant| series.frame_ms.partition_point(|&frame| frame < ms(at));
             // Over the whole phase, as the slots are: the flows' own rates leave out their start and end.
-            let bytes: u64 = run
+            let bytes: Bytes = run
                 .flows
                 .iter()
                 .filter(|flow| is_between(flow, from, to) && !flow.is_of_run())
                 .map(|flow| flow.phase_bytes.unwrap_or(flow.bytes))
                 .sum();
-            let goodput_bps = bytes as f64 * 8e9 / run.end.saturating_since(run.start).ns().max(1) as f64;
+            let goodput_bps = bytes.get() as f64 * 8e9 / run.end.saturating_since(run.start).ns().max(1) as f64;
             let packets_a_slot = scenario.slot_capacity(fibre) / scenario.wire_mtu();
             found.extend(hot_pair(
                 series,

@@ -20,6 +20,7 @@ use slotwise_observe::live::Snapshot;
 use slotwise_observe::news::Newsroom;
 use slotwise_observe::recorders::routed::RoutedRecorder;
 use slotwise_observe::recorders::star;
+use slotwise_observe::recorders::workloads::WorkloadRecorder;
 use slotwise_observe::report::DropCount;
 use slotwise_observe::series::{self, PeriodNow};
 use slotwise_observe::{Recording, columns, outputs};
@@ -78,6 +79,7 @@ pub struct VirtualTime<'a> {
     session: Session,
     star: Option<star::Recorder>,
     routed: Option<RoutedRecorder>,
+    workloads: Option<WorkloadRecorder>,
     results: Results,
     outside: Orders,
     /// From one look at the network to the next.
@@ -106,6 +108,7 @@ impl<'a> VirtualTime<'a> {
         let sample_frames = results.sample_frames.filter(|_| scenario.has_star());
         let star = sample_frames.map(|frames| star::Recorder::new(scenario, frames));
         let routed = scenario.has_groups().then(|| RoutedRecorder::new(scenario, &fabric));
+        let workloads = WorkloadRecorder::new(scenario, results.sample_frames.is_some());
         let (step, sample_period) = match scenario.has_star() {
             true => (scenario.frame.length(), SAMPLE_FRAMES * scenario.frame.length()),
             false => (Duration::from_ms(scenario.routed.sample_ms), Duration::ZERO),
@@ -115,6 +118,7 @@ impl<'a> VirtualTime<'a> {
             scenario,
             star,
             routed,
+            workloads,
             results,
             outside,
             step,
@@ -134,13 +138,7 @@ impl<'a> VirtualTime<'a> {
 
     /// Runs up to and at `until`, or less far if an interrupt comes, and records what is due.
     fn run_until(&mut self, until: Instant) -> Result<(), RunError> {
-        let next = |star: &Option<star::Recorder>, routed: &Option<RoutedRecorder>| {
-            let star = star.as_ref().and_then(star::Recorder::next);
-            star.into_iter()
-                .chain(routed.as_ref().and_then(RoutedRecorder::next))
-                .min()
-        };
-        while let Some(at) = next(&self.star, &self.routed).filter(|at| *at <= until) {
+        while let Some(at) = self.next_record().filter(|at| *at <= until) {
             self.session.run_until(at)?;
             if self.now() < at {
                 return Ok(());
@@ -151,8 +149,19 @@ impl<'a> VirtualTime<'a> {
             if let Some(routed) = self.routed.as_mut().filter(|routed| routed.next() == Some(at)) {
                 routed.sample(&mut self.session.fabric);
             }
+            if let Some(workloads) = self.workloads.as_mut().filter(|of| of.next() == Some(at)) {
+                workloads.sample(&mut self.session.fabric);
+            }
         }
         self.session.run_until(until)
+    }
+
+    /// Time at which something is to be recorded next.
+    fn next_record(&self) -> Option<Instant> {
+        let star = self.star.as_ref().and_then(star::Recorder::next);
+        let routed = self.routed.as_ref().and_then(RoutedRecorder::next);
+        let workloads = self.workloads.as_ref().and_then(WorkloadRecorder::next);
+        star.into_iter().chain(routed).chain(workloads).min()
     }
 
     /// Runs to the next time at which there is something to do beside the network.
@@ -255,10 +264,12 @@ impl Clock for VirtualTime<'_> {
         let now = fabric.now();
         let phases = 0..self.scenario.phases.len();
         let begun = phases.rev().find(|&index| self.scenario.phase_times(index).0 < now);
-        let period = self
+        let mut period = self
             .routed
             .as_ref()
             .map_or_else(PeriodNow::default, series::last_period);
+        let workloads = self.workloads.as_ref().and_then(series::last_workloads);
+        period.tables.extend(workloads);
         Snapshot {
             now: now - start,
             end: end - start,
@@ -298,7 +309,7 @@ impl Clock for VirtualTime<'_> {
         });
         let mut earlier = self.session.take_earlier();
         let (session, scenario) = (self.session, self.scenario);
-        let (controller, fabric) = match statistics {
+        let (controller, mut fabric) = match statistics {
             Ok(statistics) => {
                 let statistics = statistics.or_else(|| {
                     notes.push("controller: down at the end of the run because of a fault".to_owned());
@@ -323,11 +334,14 @@ impl Clock for VirtualTime<'_> {
             after_faults = routed.after_faults().to_vec();
             add_whole_flows(&mut phases, scenario, routed, Players::Engine);
         }
+        let workloads = self.workloads.as_mut().map_or_else(Vec::new, |workloads| {
+            workloads.end(&mut fabric);
+            workloads.reports()
+        });
         let star = self.star.map(star::Recorder::finish).unwrap_or_default();
-        let recording = match self.routed.map(RoutedRecorder::finish) {
-            Some(routed) => star.with(routed),
-            None => star,
-        };
+        let routed = self.routed.map(RoutedRecorder::finish);
+        let others = routed.into_iter().chain(self.workloads.map(WorkloadRecorder::finish));
+        let recording = others.fold(star, Recording::with);
         if let Some(directory) = &self.results.columns {
             failures.extend(write_columns(directory, &recording).err());
         }
@@ -341,6 +355,7 @@ impl Clock for VirtualTime<'_> {
             earlier,
             controller_restarts: 0,
             after_faults,
+            workloads,
             recording,
             failures,
             notes,

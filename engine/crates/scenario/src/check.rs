@@ -21,6 +21,7 @@ use crate::reader::Reader;
 use crate::reserved;
 use crate::routed;
 use crate::scheduler;
+use crate::workloads;
 
 /// What one phase, or all flows over the whole run, may ask of the hosts, so that a small file cannot fill the memory.
 const MAX_FLOWS: usize = 100_000;
@@ -56,6 +57,7 @@ pub(crate) fn cross_check(scenario: &Scenario, r: &mut Reader) {
         scheduler::check(scenario, r);
         link_changes(scenario, r);
         faults::check(scenario, r);
+        workloads::check(scenario, r);
     }
 }
 

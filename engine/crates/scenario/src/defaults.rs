@@ -13,6 +13,7 @@ use crate::ring::RingKeys;
 use crate::routed::AT;
 use crate::section::Section as _;
 use crate::spelling::is_spelling;
+use crate::workloads::WORKLOADS;
 
 /// Name of a scenario whose file has none that could be a name.
 pub(crate) const NAME: &str = "scenario";
@@ -68,10 +69,34 @@ pub(crate) fn expand(doc: &mut Doc) {
             *value = Doc::list(vec![one; count as usize], line);
         }
     }
-    if !parts.has_groups() && doc.get("phases").is_none() && doc.names().iter().any(|key| is_flows(key)) {
+    let has_flows = doc.get(WORKLOADS).is_some() || doc.names().iter().any(|key| is_flows(key));
+    if !parts.has_groups() && doc.get("phases").is_none() && has_flows {
         let mut phase = Doc::mapping(doc.line());
         doc.take_into(&mut phase, |key| is_flows(key) || is_spelling(key, "duration_ms"));
         doc.set("phases", Doc::list(vec![phase], doc.line()));
+    }
+}
+
+/// Names workloads, beside which there may be no other flows.
+fn workloads(doc: &mut Doc, parts: Parts) {
+    let line = doc.line();
+    if doc.get(WORKLOADS).is_none() {
+        return;
+    }
+    for (index, workload) in elements(doc, &[WORKLOADS]).iter_mut().enumerate() {
+        if workload.is_mapping() {
+            fill(workload, &[("name", &format!("workload{index}"))]);
+        }
+    }
+    if parts.has_groups() && !doc.names().iter().any(|key| is_flows(key)) {
+        doc.set("flows", Doc::list(Vec::new(), line));
+    }
+    if parts.star {
+        for phase in elements(doc, &["phases"]) {
+            if phase.is_mapping() && !phase.names().iter().any(|key| is_flows(key)) {
+                phase.set("flows", Doc::list(Vec::new(), phase.line()));
+            }
+        }
     }
 }
 
@@ -87,6 +112,7 @@ pub(crate) fn complete(doc: &mut Doc, name: &str) {
     }
     let parts = Parts::of(doc);
     fill(doc, &[("version", "1"), ("seed", "1")]);
+    workloads(doc, parts);
     if is_missing(doc, "name") {
         let name = if is_name(name) { name } else { NAME };
         doc.set("name", Doc::text(name, doc.line()));

@@ -21,6 +21,7 @@ use crate::section::{
     Schema, Section as _, constant, defined, describe, integer, list, name, nested, object, raw, text,
 };
 use crate::tables::{TABLES, TableKeys};
+use crate::workloads::{MAX_WORKLOADS, WORKLOADS, WorkloadKeys};
 
 /// Network type of a file: by the sections that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +201,13 @@ fn keys() -> Vec<Key> {
             list(routed::FLOWS, nested::<FlowKeys>()),
         ),
         key(
+            WORKLOADS,
+            ALL,
+            NONE,
+            "Workloads: flows that start and end during the run (docs/workloads.md). Simulation only.",
+            list(0..=MAX_WORKLOADS, nested::<WorkloadKeys>()),
+        ),
+        key(
             "changes",
             ALL,
             NONE,
@@ -334,8 +342,6 @@ fn rules(network: NetworkType) -> Doc {
         hosts.set("properties", object([("groups", never())]));
     }
     of.push(("hosts", hosts));
-    let flows = raw(r#"{"minItems": 1}"#).schema();
-    of.extend((!has_star).then_some(("flows", flows)));
     let controller = CONTROLLER.iter().filter(|(_, of)| is_absent(of));
     let mut controller = properties(controller.map(|(key, _)| (*key, never())).collect());
     if has_star {
@@ -356,11 +362,20 @@ fn rules(network: NetworkType) -> Doc {
         let by_phases = r#"{"if": {"not": {"required": ["phases"]}}, "then": {"required": ["duration_ms"]}, "else": {"properties": {"duration_ms": {"not": {}}}}}"#;
         raw(by_phases).schema().take_into(&mut rules, |_| true);
     }
-    if network == Ops {
-        rules.set("allOf", Doc::list(vec![raw(NO_SWITCHES).schema()], 0));
+    let of_type = [
+        (!has_star).then_some(NO_WORKLOADS),
+        (network == Ops).then_some(NO_SWITCHES),
+    ];
+    let of_type: Vec<Doc> = of_type.into_iter().flatten().map(|rule| raw(rule).schema()).collect();
+    if !of_type.is_empty() {
+        rules.set("allOf", Doc::list(of_type, 0));
     }
     rules
 }
+
+/// Condition of files whose only flows are those over the whole run.
+const NO_WORKLOADS: &str =
+    r#"{"if": {"not": {"required": ["workloads"]}}, "then": {"properties": {"flows": {"minItems": 1}}}}"#;
 
 /// Condition of edges without switches between them, which have no faults.
 const NO_SWITCHES: &str = r#"{

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::address::{Endpoint, HostId};
 use crate::model::{Scenario, Traffic, TrafficKind, Transport};
 use crate::routed::Source;
+use crate::workloads::{FlowTransport, Workload};
 
 /// One flow from host to host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,7 +102,10 @@ impl Scenario {
     pub fn has_xcp(&self) -> bool {
         let mut entries = self.phases.iter().flat_map(|phase| &phase.traffic);
         let of_phases = entries.any(|traffic| traffic.kind.transport() == Some(Transport::Xcp));
-        of_phases || self.routed.flows.iter().any(|flow| flow.transport == Transport::Xcp)
+        let mut of_workloads = self.workloads.iter().flat_map(Workload::transports);
+        of_phases
+            || self.routed.flows.iter().any(|flow| flow.transport == Transport::Xcp)
+            || of_workloads.any(|transport| transport == FlowTransport::Stream(Transport::Xcp))
     }
 
     /// Host pairs of one traffic entry.

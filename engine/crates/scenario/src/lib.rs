@@ -25,6 +25,7 @@ mod out_of_band;
 mod own;
 mod own_scheduler;
 mod parse;
+mod paths;
 mod phases;
 mod problem;
 mod reader;
@@ -41,6 +42,7 @@ mod spelling;
 mod stars;
 mod tables;
 mod timing;
+mod workloads;
 
 pub use address::{
     Device, DeviceKind, Endpoint, HostId, MacAddress, edge_mac, group_host_ip, group_host_mac, optical_port,
@@ -60,6 +62,7 @@ pub use ops::{
 };
 pub use optics::{Light, Optics, splitting_loss_mdb};
 pub use own_scheduler::{OwnScheduler, SchedulerSource};
+pub use paths::Paths;
 pub use phases::Phase;
 pub use problem::{Problem, ScenarioError};
 pub use ring::{Ingress, RING_OVERHEAD, Ring, RingTiming, Station, StationClass};
@@ -71,6 +74,7 @@ pub use schema::schema;
 pub use stars::request_blocks;
 pub use tables::{Match, Notation, Number, TableEntry};
 pub use timing::{TooShort, WIRE_OVERHEAD};
+pub use workloads::{FileFormat, FlowFile, FlowTransport, OpenFile, Workload, WorkloadSource};
 
 /// Largest file that is read as a scenario.
 pub const MAX_FILE_BYTES: usize = *slotwise_wire::limits::FILE_BYTES.end() as usize;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::model::{Process, Scenario, TrafficKind, Transport};
 use crate::routed::{FlowGroup, Source, Tcp};
+use crate::workloads::WORKLOADS;
 
 impl TrafficKind {
     /// Whether hosts of Linux can play it: they have no XCP, and iperf3 no users of the web and no process but the constant one. What
@@ -68,6 +69,12 @@ impl Scenario {
     pub fn not_live(&self, kernel: &[&str]) -> Option<NotLive> {
         if !self.faults.is_empty() {
             return Some(faults());
+        }
+        if !self.workloads.is_empty() {
+            return Some(NotLive {
+                pointer: format!("/{WORKLOADS}"),
+                reason: "workloads run in virtual time only; expected no workloads".into(),
+            });
         }
         let phases = self.phases.iter().enumerate();
         let entries = phases.flat_map(|(p, phase)| {

@@ -20,6 +20,7 @@ use crate::routed::{Metric, Routed};
 use crate::scheduler::{SchedulerChange, SchedulerChoice};
 use crate::section::{Section, defined, flag, integer, list, nested, number, section, word};
 use crate::tables::TableEntry;
+use crate::workloads::Workload;
 
 /// A report has 32 bits for the backlog.
 const LIMIT_BYTES: RangeInclusive<u64> = 1..=u32::MAX as u64;
@@ -68,6 +69,8 @@ pub struct Scenario {
     pub link_changes: Vec<LinkChange>,
     /// Faults on purpose. Virtual time only.
     pub faults: Vec<Faults>,
+    /// Flows that start and end during the run, beside those of phases and groups.
+    pub workloads: Vec<Workload>,
     /// Entries of tables that no application of the controller writes.
     pub tables: Vec<TableEntry>,
 }
@@ -348,6 +351,8 @@ transports! {
     Cubic: "cubic", true, Some("cubic");
     /// HighSpeed TCP with SACK: RFC 3649, with limited slow start (RFC 3742).
     HighSpeed: "highspeed", true, Some("highspeed");
+    /// DCTCP with SACK: RFC 8257. Its windows follow marks of queues with `ecn`.
+    Dctcp: "dctcp", true, Some("dctcp");
     /// XCP with SACK. Linux hosts do not have it: the engine generates it, also in emulation.
     Xcp: "xcp", true, None;
 }

@@ -22,7 +22,7 @@ use crate::routed::{self, GROUPS, Routed};
 use crate::scheduler::SchedulerChange;
 use crate::section::Section;
 use crate::tables::tables;
-use crate::{check, defaults, ops, own_scheduler, repeat};
+use crate::{check, defaults, ops, own_scheduler, repeat, workloads};
 
 /// Bytes of a file.
 pub(crate) const FILE_BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000;
@@ -46,7 +46,11 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn parse_named(yaml: &[u8], name: &str) -> Result<Scenario, ScenarioError> {
-        scenario_of(alone(yaml)?, name)
+        let scenario = scenario_of(alone(yaml)?, name)?;
+        match workloads::unread(&scenario) {
+            problems if problems.is_empty() => Ok(scenario),
+            problems => Err(ScenarioError::Invalid(problems)),
+        }
     }
 
     /// As [`Scenario::parse_named`]. Returns the plain form as JSON: the file with each key in one spelling, that with its unit as a suffix,
@@ -219,6 +223,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         scheduler_changes: Vec::new(),
         link_changes: Vec::new(),
         faults: Vec::new(),
+        workloads: Vec::new(),
         schedulers,
         tables: Vec::new(),
     };
@@ -236,6 +241,7 @@ fn scenario(r: &mut Reader, value: &Doc) -> Scenario {
         let nodes = scenario.own_nodes().map(|(_, nodes)| nodes);
         scenario.routed = routed::parse(r, &fields, parts, nodes.as_ref(), of_groups);
     }
+    scenario.workloads = workloads::workloads(r, &fields, &scenario);
     // What there is says what may fail.
     scenario.faults = faults(r, &fields, &scenario);
     scenario.tables = tables(r, &fields, &scenario);

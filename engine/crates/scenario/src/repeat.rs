@@ -12,6 +12,7 @@ use crate::doc::{Doc, Mapping};
 use crate::parse::Parts;
 use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::workloads::{HOST_KEYS, WORKLOADS};
 
 /// Characters and nodes of all that is unfolded: some times those of the largest file.
 const MAX_SIZE: usize = 16_000_000;
@@ -38,7 +39,7 @@ const ENTRIES: [&[&str]; 10] = [
 /// Unfolds all entries of a file that stand for several, and reports those that cannot be unfolded. Flows come last, when the file is
 /// `complete`: they name hosts, which may be defaults.
 pub(crate) fn unfold(doc: &mut Doc, r: &mut Reader, complete: impl Fn(&mut Doc)) {
-    for path in ENTRIES.into_iter().chain([&["flows"][..]]) {
+    for path in ENTRIES.into_iter().chain([&["flows"][..], &[WORKLOADS][..]]) {
         // The edges of optical packet switches, the rates of a ring and the hosts of a star are mappings.
         let is_a_section = path == ["ops", "edges"] || path == ["hosts"] && Parts::of(doc).star;
         if let Some(value) = doc.at_mut(path).filter(|value| !is_a_section && value.is_mapping()) {
@@ -54,6 +55,7 @@ pub(crate) fn unfold(doc: &mut Doc, r: &mut Reader, complete: impl Fn(&mut Doc))
     }
     complete(doc);
     unfolding.flows(doc);
+    unfolding.workload_hosts(doc);
 }
 
 struct Unfolding<'r> {
@@ -85,6 +87,20 @@ impl Unfolding<'_> {
         let Some(value) = doc.at_mut(path) else { return };
         if let Some(names) = self.sequence(value, &place) {
             *value = Doc::list(names, value.line());
+        }
+    }
+
+    /// Unfolds ranges of the hosts of workloads.
+    fn workload_hosts(&mut self, doc: &mut Doc) {
+        let entries = doc.get_mut(WORKLOADS).and_then(Doc::as_list_mut).unwrap_or_default();
+        for (index, entry) in entries.iter_mut().enumerate() {
+            for key in HOST_KEYS {
+                let place = format!("/{WORKLOADS}/{index}/{key}");
+                let Some(value) = entry.get_mut(key) else { continue };
+                if let Some(names) = self.sequence(value, &place) {
+                    *value = Doc::list(names, value.line());
+                }
+            }
         }
     }
 

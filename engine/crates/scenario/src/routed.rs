@@ -23,13 +23,14 @@ use buffer::BufferShape;
 pub use changes::{Changed, RoutedChange};
 pub(crate) use changes::{HostsChange, RouterLinkChange, SpanChange};
 pub(crate) use check::cross_check;
-pub(crate) use flows::FlowKeys;
+pub(crate) use flows::{FLOW_PACKET_BYTES, FlowKeys};
 pub use flows::{FlowGroup, Source};
 pub use gtp::{GtpFlow, GtpHost};
 pub(crate) use gtp::{GtpFlowKeys, GtpHostKeys};
 use parse::{At, Ends};
 pub(crate) use parse::{FLOWS, HOST_GROUPS, LINKS, PACKET_BYTES, ROUTERS, SAMPLE_MS, parse};
 pub use tcp::Tcp;
+pub(crate) use tcp::{TcpOrLinux, tcp};
 
 const GROUP_HOSTS: RangeInclusive<u64> = 1..=10_000;
 

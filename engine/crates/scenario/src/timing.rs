@@ -141,6 +141,12 @@ impl Scenario {
         for flow in &mut scaled.routed.flows {
             flow.start_ms = scale(flow.start_ms);
         }
+        for workload in &mut scaled.workloads {
+            let scale =
+                |at: Duration| Duration::from_ns((u128::from(at.ns()) * u128::from(total_ms) / old_total) as u64);
+            workload.start = scale(workload.start);
+            workload.stop = workload.stop.map(scale);
+        }
         for change in &mut scaled.routed.changes {
             change.at_ms = scale(change.at_ms);
             change.again = change.again.map(|(every_ms, times)| (scale(every_ms).max(1), times));

@@ -9,6 +9,7 @@ mod sessions;
 mod station;
 mod streams;
 mod web;
+mod workloads;
 
 use rand::Rng;
 use slotwise_scenario::{
@@ -29,6 +30,8 @@ use slotwise_random as random;
 use station::LINUX_RTO;
 pub(crate) use streams::HostAddress;
 use streams::{FlowSpec, Sends, Streams};
+use workloads::Workloads;
+pub use workloads::{FlowProgress, WorkloadUse, framing};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// Streams of a phase begin within this time: nobody starts a hundred programs at one nanosecond.
@@ -183,6 +186,8 @@ pub struct Traffic {
     /// What they are between groups of hosts, with the bytes that each had delivered when it was last asked.
     of_groups: Vec<RoutedFlow>,
     delivered_bytes: Vec<u64>,
+    /// Flows that start and end during the run.
+    workloads: Workloads,
 }
 
 impl Traffic {
@@ -194,11 +199,13 @@ impl Traffic {
             mac: host.mac(),
             gateway: edge_mac(host.edge),
         });
+        let addresses: Vec<HostAddress> = addresses.chain(group_hosts(scenario)).collect();
         let is_played = |flow: &Flow| host_mode.plays(flow.kind.is_of_linux());
         let phases = 0..scenario.phases.len();
         let mut traffic = Traffic {
             datagrams: Datagrams::new(scenario, seed, is_played),
-            streams: Streams::new(addresses.chain(group_hosts(scenario)).collect()),
+            streams: Streams::new(addresses.clone()),
+            workloads: Workloads::new(scenario, seed, addresses, host_mode),
             is_shared: host_mode == HostMode::Shared,
             phases_ns: phases.map(|phase| Some(scenario.phase_times(phase).0.ns())).collect(),
             hosts,
@@ -338,7 +345,8 @@ impl Traffic {
     }
 
     fn is_empty(&self) -> bool {
-        self.datagrams.count() == 0 && self.of_phases.is_empty() && self.of_groups.is_empty()
+        let has_flows = self.datagrams.count() > 0 || !self.of_phases.is_empty() || !self.of_groups.is_empty();
+        !has_flows && self.workloads.count() == 0
     }
 
     /// Whether others play at the same hosts; then nothing starts but by [`Traffic::begin_phase`].
@@ -374,25 +382,39 @@ impl Traffic {
     }
 
     /// (source, time) of every source's first turn.
-    pub fn starts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let datagrams = self.datagrams.count();
-        let streams = self
-            .streams
-            .starts()
-            .map(move |(index, at_ns)| (datagrams + index, at_ns));
-        self.datagrams.starts().chain(streams)
+    pub fn starts(&mut self) -> Vec<(usize, u64)> {
+        let (datagrams, flows) = (self.datagrams.count(), self.first_workload());
+        let streams = self.streams.starts().map(|(index, at_ns)| (datagrams + index, at_ns));
+        let mut starts: Vec<(usize, u64)> = self.datagrams.starts().chain(streams).collect();
+        let births = self.workloads.starts().into_iter();
+        starts.extend(births.map(|(index, at_ns)| (flows + index, at_ns)));
+        starts
     }
 
-    /// The host of a source.
-    pub fn host_of(&self, source: usize) -> usize {
-        match source.checked_sub(self.datagrams.count()) {
+    /// Number of the first source that is a workload.
+    fn first_workload(&self) -> usize {
+        self.datagrams.count() + self.streams.count()
+    }
+
+    /// The host of a source; `None` for a workload, whose flows are of many hosts.
+    pub fn host_of(&self, source: usize) -> Option<usize> {
+        if source >= self.first_workload() {
+            return None;
+        }
+        Some(match source.checked_sub(self.datagrams.count()) {
             None => self.number_of(self.datagrams.host_of(source)),
             Some(index) => self.streams.host_of(index),
-        }
+        })
     }
 
     /// Gives a source its turn; a datagram goes into `frame`.
     pub fn turn(&mut self, source: usize, now_ns: u64, frame: &mut Frame) -> Turn {
+        if let Some(workload) = source.checked_sub(self.first_workload()) {
+            return Turn {
+                next_ns: self.workloads.turn(workload, now_ns),
+                from: None,
+            };
+        }
         match source.checked_sub(self.datagrams.count()) {
             None => {
                 let (from, next_ns) = self.datagrams.turn(source, now_ns, frame);
@@ -412,7 +434,10 @@ impl Traffic {
             Some(id) if datagrams::is_datagram(&packet.frame) && self.datagrams.receive(*id, now_ns, &packet.frame) => {
                 true
             }
-            _ => self.streams.receive(host, now_ns, packet),
+            _ => match self.workloads.receive(host, now_ns, packet) {
+                Some(is_taken) => is_taken,
+                None => self.streams.receive(host, now_ns, packet),
+            },
         }
     }
 
@@ -427,12 +452,26 @@ impl Traffic {
     /// A host's timers are due.
     pub fn timeout(&mut self, host: usize, now_ns: u64) {
         self.streams.timeout(host, now_ns);
+        self.workloads.timeout(host, now_ns);
     }
 
     /// Writes the next frame of any host's streams into `frame` and names the host. When there is none, `timers`
-    /// has got the times at which hosts want [`Traffic::timeout`].
-    pub fn transmit(&mut self, now_ns: u64, frame: &mut Frame, timers: &mut Vec<(usize, u64)>) -> Option<usize> {
-        self.streams.transmit(now_ns, frame, timers)
+    /// has got the times at which hosts want [`Traffic::timeout`], and `turns` those at which sources want [`Traffic::turn`].
+    pub fn transmit(
+        &mut self,
+        now_ns: u64,
+        frame: &mut Frame,
+        timers: &mut Vec<(usize, u64)>,
+        turns: &mut Vec<(usize, u64)>,
+    ) -> Option<usize> {
+        self.workloads.forget_leaving();
+        if let Some(host) = self.streams.transmit(now_ns, frame, timers) {
+            return Some(host);
+        }
+        let (known, first) = (turns.len(), self.first_workload());
+        let host = self.workloads.transmit(now_ns, frame, timers, turns);
+        turns[known..].iter_mut().for_each(|(source, _)| *source += first);
+        host
     }
 
     /// Flows of phases: by phase, then by entry.

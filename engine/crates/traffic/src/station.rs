@@ -4,8 +4,8 @@
 use slotwise_scenario::{MacAddress, Tcp};
 use slotwise_transport::content::{Pattern, PatternCheck};
 use slotwise_transport::{
-    Algorithm, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender, SenderConfig, Stack, UdpSink,
-    UdpSource,
+    Algorithm, BurstSink, BurstSource, Endpoint, Event, FlowKey, Receiver, ReceiverConfig, RtoConfig, Sender,
+    SenderConfig, Stack, UdpSink, UdpSource,
 };
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_wire::{ETHERTYPE_IPV4, Ethernet};
@@ -58,6 +58,10 @@ pub(crate) enum End {
     Receiver(Box<Receiver<PatternCheck>>),
     Source(Box<UdpSource>),
     Sink(Box<UdpSink>),
+    /// Of a workload, data in datagrams.
+    Burst(Box<BurstSource>),
+    /// Of a workload, the receiver of such data.
+    Gather(Box<BurstSink>),
 }
 
 /// An application that writes at a rate.
@@ -68,9 +72,12 @@ pub(crate) struct Application {
 }
 
 impl StreamSpec {
-    /// Both ends. The sizes that a scenario may give are within what the transports take.
-    pub(crate) fn ends(&self) -> (End, End) {
-        let is_xcp = self.algorithm == Algorithm::Xcp;
+    fn is_xcp(&self) -> bool {
+        self.algorithm == Algorithm::Xcp
+    }
+
+    /// The sending end. The sizes that a scenario may give are within what the transports take.
+    pub(crate) fn sender(&self) -> End {
         let sender = SenderConfig {
             sack: self.sack,
             initial_window_segments: self.tcp.initial_window,
@@ -84,6 +91,22 @@ impl StreamSpec {
             rto: self.rto,
             ..SenderConfig::new(self.key.source, self.key.destination, self.algorithm)
         };
+        let pattern = Pattern::new(self.seed);
+        let sender = Sender::new(sender, self.bytes, pattern).expect("packets of a scenario hold the headers");
+        let application = self.rate.map(|rate| Application {
+            rate,
+            start: self.start,
+            written: Bytes::ZERO,
+        });
+        End::Sender {
+            sender: Box::new(sender),
+            application,
+        }
+    }
+
+    /// The receiving end.
+    pub(crate) fn receiver(&self) -> End {
+        let is_xcp = self.is_xcp();
         let receiver = ReceiverConfig {
             remote: Some(self.key.source),
             xcp: is_xcp,
@@ -97,18 +120,8 @@ impl StreamSpec {
             ..ReceiverConfig::new(self.key.destination)
         };
         let pattern = Pattern::new(self.seed);
-        let sender = Sender::new(sender, self.bytes, pattern).expect("packets of a scenario hold the headers");
         let receiver = Receiver::new(receiver, PatternCheck::new(pattern)).expect("constants within bounds");
-        let application = self.rate.map(|rate| Application {
-            rate,
-            start: self.start,
-            written: Bytes::ZERO,
-        });
-        let sender = End::Sender {
-            sender: Box::new(sender),
-            application,
-        };
-        (sender, End::Receiver(Box::new(receiver)))
+        End::Receiver(Box::new(receiver))
     }
 }
 
@@ -119,6 +132,8 @@ impl End {
             End::Receiver(receiver) => receiver.as_mut(),
             End::Source(source) => source.as_mut(),
             End::Sink(sink) => sink.as_mut(),
+            End::Burst(source) => source.as_mut(),
+            End::Gather(sink) => sink.as_mut(),
         }
     }
 
@@ -169,6 +184,8 @@ impl Endpoint for End {
             End::Receiver(receiver) => receiver.poll_timeout(),
             End::Source(source) => source.poll_timeout(),
             End::Sink(sink) => sink.poll_timeout(),
+            End::Burst(source) => source.poll_timeout(),
+            End::Gather(sink) => sink.poll_timeout(),
         };
         [timeout, self.next_write()].into_iter().flatten().min()
     }
@@ -210,17 +227,22 @@ impl Station {
         }
     }
 
-    /// Takes a frame, whose flow is known if it has one; false if it is not for an end here.
-    pub(crate) fn receive(&mut self, now: Instant, frame: &[u8], flow: Option<FlowKey>) -> bool {
-        let Some((ethernet, packet)) = frame.split_first_chunk::<{ Ethernet::SIZE }>() else {
+    /// Returns true if a frame is an IPv4 packet for this host, by its Ethernet header.
+    pub(crate) fn is_addressed(&self, frame: &[u8]) -> bool {
+        let Some((ethernet, _)) = frame.split_first_chunk::<{ Ethernet::SIZE }>() else {
             return false;
         };
         // Compared as bytes: it is done for every packet.
-        if ethernet[..MAC_BYTES] != self.ethernet[MAC_BYTES..2 * MAC_BYTES]
-            || ethernet[2 * MAC_BYTES..] != self.ethernet[2 * MAC_BYTES..]
-        {
+        ethernet[..MAC_BYTES] == self.ethernet[MAC_BYTES..2 * MAC_BYTES]
+            && ethernet[2 * MAC_BYTES..] == self.ethernet[2 * MAC_BYTES..]
+    }
+
+    /// Takes a frame, whose flow is known if it has one; false if it is not for an end here.
+    pub(crate) fn receive(&mut self, now: Instant, frame: &[u8], flow: Option<FlowKey>) -> bool {
+        if !self.is_addressed(frame) {
             return false;
         }
+        let packet = &frame[Ethernet::SIZE..];
         if let (Some(flow), Some(sessions)) = (flow, &mut self.sessions)
             && sessions.has(&sessions::session(&flow))
         {
@@ -272,9 +294,14 @@ impl Station {
         if of_session.is_none() && self.stack.poll_transmit(now, &mut self.packet).is_none() {
             return false;
         }
+        self.write(&self.packet, frame);
+        true
+    }
+
+    /// Writes the frame of an IP packet.
+    pub(crate) fn write(&self, packet: &[u8], frame: &mut Frame) {
         frame.clear();
         frame.extend_from_slice(&self.ethernet);
-        frame.extend_from_slice(&self.packet);
-        true
+        frame.extend_from_slice(packet);
     }
 }

@@ -3,20 +3,19 @@
 
 mod gtp;
 mod measured;
+mod spec;
+mod totals;
 
 use std::collections::VecDeque;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use rustc_hash::{FxHashMap, FxHashSet};
-use slotwise_scenario::{FlowPorts, GtpFlow, MacAddress, Process, Tcp, Transport, Web};
-use slotwise_transport::segment::PROTOCOL_TCP;
-use slotwise_transport::{
-    Algorithm, Event as StreamEvent, FlowKey, PROTOCOL_UDP, RtoConfig, UdpSink, UdpSource, UdpSourceConfig, xcp,
-};
+use slotwise_scenario::FlowPorts;
+use slotwise_transport::{Event as StreamEvent, FlowKey, UdpSink, UdpSource, UdpSourceConfig};
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ethernet};
+use slotwise_wire::Ethernet;
 
 use super::DelayUse;
 use super::datagrams::{arrivals, set_dscp};
@@ -24,76 +23,9 @@ use super::order::Order;
 use super::station::{End, Station, StreamSpec};
 use super::web::Clients;
 use slotwise_cards::packet::Packet;
-
-/// The transports' name for a scenario's choice.
-fn algorithm(transport: Transport) -> Algorithm {
-    match transport {
-        Transport::Reno => Algorithm::Reno,
-        Transport::NewReno => Algorithm::NewReno,
-        Transport::Cubic => Algorithm::Cubic,
-        Transport::HighSpeed => Algorithm::HighSpeed,
-        Transport::Xcp => Algorithm::Xcp,
-    }
-}
-
-/// A host's addresses.
-#[derive(Debug, Clone, Copy)]
-pub struct HostAddress {
-    pub ip: Ipv4Addr,
-    pub mac: MacAddress,
-    /// Of the switch that it sends to.
-    pub(crate) gateway: MacAddress,
-}
-
-/// What a flow sends.
-pub(crate) enum Sends {
-    /// A stream for each seed.
-    Streams {
-        seeds: Vec<u64>,
-        /// Rate at which each application writes; `None`: it always has more.
-        rate_bps: Option<u64>,
-        /// Bytes of a file; `None`: until the end.
-        bytes: Option<u64>,
-    },
-    /// Pages for users at the receiving host.
-    Web { users: u32, web: Web, seed: u64 },
-    /// A session of GTP.
-    Session { session: GtpFlow, seed: u64 },
-    /// Full packets of UDP.
-    Datagrams { rate_bps: u64, process: Process, seed: u64 },
-}
-
-/// What a flow is to be. Hosts are numbers.
-pub(crate) struct FlowSpec {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) sends: Sends,
-    pub(crate) transport: Transport,
-    pub(crate) sack: bool,
-    pub(crate) tcp: Tcp,
-    /// Whether its order is measured; not of web flows, whose connections change.
-    pub(crate) measure: bool,
-    pub(crate) rto: RtoConfig,
-    pub(crate) start_ns: u64,
-    /// `None`: when the run ends.
-    pub(crate) end_ns: Option<u64>,
-    /// Of a full IP packet.
-    pub(crate) packet_bytes: u16,
-    /// Of its packets, acknowledgements among them.
-    pub(crate) dscp: u8,
-    /// Of receivers.
-    pub(crate) window_bytes: Option<u32>,
-}
-
-impl FlowSpec {
-    fn protocol(&self) -> u8 {
-        match self.sends {
-            Sends::Datagrams { .. } | Sends::Session { .. } => PROTOCOL_UDP,
-            _ if self.transport == Transport::Xcp => xcp::PROTOCOL,
-            _ => PROTOCOL_TCP,
-        }
-    }
-}
+pub use spec::HostAddress;
+pub(crate) use spec::{FlowSpec, Sends, algorithm};
+pub(crate) use totals::Totals;
 
 enum State {
     Waiting,
@@ -111,42 +43,6 @@ struct StreamFlow {
     ended: Totals,
     lately: DelayUse,
     order: Option<Box<Order>>,
-}
-
-/// What the ends of a flow count.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Totals {
-    pub(crate) sent_packets: u64,
-    pub(crate) sent_bytes: u64,
-    pub(crate) received_packets: u64,
-    /// Of a stream, without a gap.
-    pub(crate) received_bytes: u64,
-    pub(crate) retransmissions: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) losses: u64,
-    pub(crate) window_before_losses_bytes: u64,
-    pub(crate) srtt_ns: Option<u64>,
-    pub(crate) window_bytes: u64,
-    pub(crate) mss_bytes: u64,
-    pub(crate) wrong_bytes: u64,
-}
-
-/// A flow as it stands.
-pub(crate) struct FlowState {
-    /// Of all its connections.
-    pub(crate) totals: Totals,
-    /// Of those that are there.
-    pub(crate) window_bytes: u64,
-    /// The longest of those that are there.
-    pub(crate) srtt_ns: Option<u64>,
-    /// Rate of its applications.
-    pub(crate) offered_bps: Option<u64>,
-    pub(crate) start_ns: u64,
-    /// When all of a flow of a size had arrived.
-    pub(crate) completed_ns: Option<u64>,
-    /// Of a web flow, pages that were fetched to the end.
-    pub(crate) pages: Option<u64>,
 }
 
 /// All streams and the hosts that hold their ends.
@@ -262,6 +158,10 @@ impl Streams {
         starts.collect()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.flows.len()
+    }
+
     /// Sending host of a flow.
     pub(crate) fn host_of(&self, index: usize) -> usize {
         self.flows[index].spec.from
@@ -340,8 +240,7 @@ impl Streams {
             rto: spec.rto,
             seed,
         };
-        let (sender, receiver) = stream.ends();
-        self.insert_ends(index, key, sender, receiver);
+        self.insert_ends(index, key, stream.sender(), stream.receiver());
     }
 
     /// Gives a flow the addresses of its data.
@@ -538,96 +437,6 @@ impl Streams {
         let owner = self.owners.get(&key).or_else(|| self.owners.get(&key.reversed()));
         if let Some(&index) = owner {
             set_dscp(packet, self.flows[index].spec.dscp);
-        }
-    }
-
-    /// Delays of each flow since the last call.
-    pub(crate) fn take_delays(&mut self) -> impl Iterator<Item = DelayUse> + '_ {
-        self.flows.iter_mut().map(|flow| std::mem::take(&mut flow.lately))
-    }
-
-    /// Delays of one flow since the last call.
-    pub(crate) fn take_delay(&mut self, flow: usize) -> DelayUse {
-        std::mem::take(&mut self.flows[flow].lately)
-    }
-
-    /// All flows as they stand.
-    pub(crate) fn states(&self) -> impl Iterator<Item = FlowState> + '_ {
-        (0..self.flows.len()).map(|index| self.state(index))
-    }
-
-    /// A flow as it stands.
-    pub(crate) fn state(&self, index: usize) -> FlowState {
-        let StreamFlow {
-            spec,
-            connections,
-            completed_ns,
-            ended,
-            ..
-        } = &self.flows[index];
-        let (mut totals, mut present) = (*ended, Totals::default());
-        for (key, _) in connections {
-            if self.owners.get(key) != Some(&index) {
-                continue;
-            }
-            for (host, key) in [(spec.from, key.reversed()), (spec.to, *key)] {
-                let station = self.stations[host].as_ref();
-                let Some(station) = station else { continue };
-                for sums in [&mut totals, &mut present] {
-                    sums.add_session(station, &key);
-                    if let Some(end) = station.stack.get(&key) {
-                        sums.add(end);
-                    }
-                }
-            }
-        }
-        let (offered_bps, bytes) = match spec.sends {
-            Sends::Streams { rate_bps, bytes, .. } => (rate_bps.map(|bps| bps * connections.len() as u64), bytes),
-            Sends::Session { session, .. } => (None, session.bytes.map(Bytes::get)),
-            _ => (None, None),
-        };
-        let is_web = matches!(spec.sends, Sends::Web { .. });
-        FlowState {
-            totals,
-            window_bytes: present.window_bytes,
-            srtt_ns: present.srtt_ns,
-            offered_bps,
-            start_ns: spec.start_ns,
-            completed_ns: bytes.and(*completed_ns),
-            pages: is_web.then(|| self.clients.pages(index)),
-        }
-    }
-}
-
-impl Totals {
-    /// Adds what an end counted.
-    fn add(&mut self, end: &End) {
-        match end {
-            End::Sender { sender, .. } => {
-                let stats = sender.stats();
-                self.sent_packets += stats.segments;
-                self.sent_bytes += stats.sent.get();
-                self.retransmissions += stats.retransmissions;
-                self.fast_retransmits += stats.fast_recoveries;
-                self.timeouts += stats.timeouts;
-                self.losses += stats.losses;
-                self.window_before_losses_bytes += stats.window_before_losses.get();
-                self.srtt_ns = self.srtt_ns.max(stats.srtt.map(Duration::ns));
-                self.window_bytes += stats.window.get();
-                self.mss_bytes = stats.mss.get();
-            }
-            End::Receiver(receiver) => {
-                let stats = receiver.stats();
-                self.received_packets += stats.segments;
-                self.received_bytes += stats.in_order.get();
-                self.wrong_bytes += receiver.sink().wrong().get();
-            }
-            End::Sink(sink) => {
-                let stats = sink.stats();
-                self.received_packets += stats.packets;
-                self.received_bytes += stats.bytes.get() - DATAGRAM_HEADER_BYTES as u64 * stats.packets;
-            }
-            End::Source(source) => self.sent_packets += source.sent(),
         }
     }
 }

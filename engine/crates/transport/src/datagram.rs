@@ -55,5 +55,5 @@ pub(crate) fn seal(packet: &mut [u8], source: SocketAddrV4, destination: SocketA
         sum => sum,
     };
     udp[6..8].copy_from_slice(&sum.to_be_bytes());
-    encode_ip(packet, *source.ip(), *destination.ip(), PROTOCOL_UDP);
+    encode_ip(packet, *source.ip(), *destination.ip(), PROTOCOL_UDP, 0);
 }

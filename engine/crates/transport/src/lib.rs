@@ -33,6 +33,7 @@
 //! ```
 
 mod arrivals;
+mod burst;
 mod checksum;
 mod congestion;
 pub mod content;
@@ -48,12 +49,14 @@ pub mod segment;
 mod sender;
 mod sequence;
 mod stack;
+pub mod stray;
 mod udp;
 mod web;
 pub mod xcp;
 
 pub use arrivals::{Arrivals, Departures};
-pub use congestion::{Ack, Algorithm, CongestionControl, initial_window};
+pub use burst::{BurstConfig, BurstSink, BurstSource};
+pub use congestion::{Ack, Algorithm, CongestionControl, Marks, initial_window};
 pub use endpoint::{AbortReason, ConfigError, Endpoint, Event, FlowKey, PROTOCOL_UDP};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats};
 pub use rtt::{RtoConfig, RttEstimator};

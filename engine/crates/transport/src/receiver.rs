@@ -14,7 +14,7 @@ use crate::content::Sink;
 use crate::endpoint::{AbortReason, ConfigError, Endpoint, Event};
 use crate::ranges::RangeSet;
 use crate::rtt::{RtoConfig, RttEstimator};
-use crate::segment::{MAX_SACK_BLOCKS, Options, Segment, flags};
+use crate::segment::{CE, MAX_SACK_BLOCKS, Options, Segment, flags};
 use crate::sequence;
 use crate::xcp;
 
@@ -119,6 +119,12 @@ pub struct Receiver<S> {
     duplicate: Option<Range<u64>>,
     scaled: bool,
     sack: bool,
+    /// ECN is agreed on; acknowledgments report marks as RFC 8257 asks for.
+    ecn: bool,
+    /// The last data had a mark (DCTCP.CE).
+    is_marked: bool,
+    /// Acknowledgment of data before that whose marks differ: number and mark.
+    earlier: Option<(u64, bool)>,
     ack_due: bool,
     unacked_segments: u32,
     ack_timer: Option<Instant>,
@@ -165,6 +171,9 @@ impl<S: Sink> Receiver<S> {
             duplicate: None,
             scaled: false,
             sack: false,
+            ecn: false,
+            is_marked: false,
+            earlier: None,
             ack_due: false,
             unacked_segments: 0,
             ack_timer: None,
@@ -193,6 +202,11 @@ impl<S: Sink> Receiver<S> {
             let end = start + bytes.get();
             end <= self.next || self.ahead.gaps(start.max(self.next)..end).next().is_none()
         })
+    }
+
+    /// Returns true before a connection, also after one that was reset before it was established.
+    pub fn is_listening(&self) -> bool {
+        self.phase == Phase::Listen
     }
 
     /// Where the bytes went.
@@ -247,6 +261,7 @@ impl<S: Sink> Receiver<S> {
         self.next = 1;
         self.scaled = segment.options.window_scale.is_some();
         self.sack = self.config.sack && segment.options.sack_permitted;
+        self.ecn = segment.has(flags::ECE) && segment.has(flags::CWR);
         self.phase = Phase::SynReceived;
         self.control_due = true;
     }
@@ -291,6 +306,9 @@ impl<S: Sink> Receiver<S> {
             return;
         }
         self.take_feedback(segment, payload);
+        if self.ecn && !payload.is_empty() {
+            self.take_mark(segment.ecn == CE);
+        }
         self.take_data(now, start, payload, segment.has(flags::FIN));
     }
 
@@ -317,6 +335,18 @@ impl<S: Sink> Receiver<S> {
         self.control_due = false;
         self.control_timer = None;
         self.events.push_back(Event::Aborted(reason));
+    }
+
+    /// RFC 8257 section 3.2: data of each kind is acknowledged for itself.
+    fn take_mark(&mut self, is_marked: bool) {
+        if is_marked == self.is_marked {
+            return;
+        }
+        if self.unacked_segments > 0 {
+            self.earlier = Some((self.next, self.is_marked));
+        }
+        self.is_marked = is_marked;
+        self.ack_due = true;
     }
 
     fn take_feedback(&mut self, segment: &Segment, payload: &[u8]) {
@@ -443,6 +473,36 @@ impl<S: Sink> Receiver<S> {
         options
     }
 
+    /// Bit that reports a mark, or in a SYN that there is ECN.
+    fn echo(&self, is_syn: bool) -> u8 {
+        match self.ecn && (is_syn || self.is_marked) {
+            true => flags::ECE,
+            false => 0,
+        }
+    }
+
+    /// An acknowledgment of the data before a change of marks.
+    fn send_earlier(&mut self, next: u64, is_marked: bool, remote: SocketAddrV4, out: &mut Vec<u8>) {
+        let segment = Segment {
+            source: self.config.local,
+            destination: remote,
+            congestion: self
+                .config
+                .xcp
+                .then(|| xcp::Header::minimal(std::mem::take(&mut self.feedback))),
+            sequence: sequence::to_wire(self.config.initial_sequence, self.own_end()),
+            acknowledgment: sequence::to_wire(self.peer_initial, next),
+            flags: flags::ACK | if is_marked { flags::ECE } else { 0 },
+            ecn: 0,
+            window: match self.scaled {
+                true => (self.window() >> self.shift()) as u16,
+                false => self.window().min(u16::MAX.into()) as u16,
+            },
+            options: Options::default(),
+        };
+        segment.encode(out, 0, |_| {});
+    }
+
     /// SYN or FIN, if one is to be sent.
     fn control_flag(&mut self, now: Instant) -> u8 {
         if !self.control_due {
@@ -480,6 +540,10 @@ impl<S: Sink> Endpoint for Receiver<S> {
 
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<usize> {
         let remote = self.remote?;
+        if let Some((next, is_marked)) = self.earlier.take() {
+            self.send_earlier(next, is_marked, remote, out);
+            return Some(out.len());
+        }
         if !self.control_due && !self.ack_due {
             return None;
         }
@@ -505,7 +569,8 @@ impl<S: Sink> Endpoint for Receiver<S> {
             congestion: self.config.xcp.then(|| xcp::Header::minimal(feedback)),
             sequence: sequence::to_wire(self.config.initial_sequence, number),
             acknowledgment: sequence::to_wire(self.peer_initial, self.next),
-            flags: flag | flags::ACK,
+            flags: flag | flags::ACK | self.echo(syn),
+            ecn: 0,
             window: window as u16,
             options,
         };

@@ -11,6 +11,10 @@ use crate::xcp;
 
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: usize = 20;
+/// ECN codepoint of packets whose transport reacts to marks: ECT(0).
+pub const ECT: u8 = 2;
+/// ECN codepoint of marked packets: congestion experienced.
+pub const CE: u8 = 3;
 /// SACK blocks that fit beside no other option (RFC 2018 section 3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
@@ -22,6 +26,8 @@ pub mod flags {
     pub const RST: u8 = 0x04;
     pub const PSH: u8 = 0x08;
     pub const ACK: u8 = 0x10;
+    pub const ECE: u8 = 0x40;
+    pub const CWR: u8 = 0x80;
 }
 
 /// Why bytes are not a segment for us. Counted by endpoints, which ignore such packets.
@@ -176,6 +182,8 @@ pub struct Segment {
     pub acknowledgment: u32,
     /// Bits of [`flags`].
     pub flags: u8,
+    /// ECN codepoint of the packet (RFC 3168): 0 without ECN, [`ECT`] or [`CE`].
+    pub ecn: u8,
     /// Window field, unscaled.
     pub window: u16,
     /// Options.
@@ -240,6 +248,7 @@ impl Segment {
             sequence: word(4),
             acknowledgment: word(8),
             flags: fixed[13],
+            ecn: ip.ecn,
             window: half(14),
             options: Options::decode(options)?,
         };
@@ -276,7 +285,7 @@ impl Segment {
         } else {
             PROTOCOL_TCP
         };
-        encode_ip(out, source, destination, protocol);
+        encode_ip(out, source, destination, protocol, self.ecn);
     }
 }
 
@@ -318,11 +327,12 @@ pub(crate) fn decode_ip(packet: &[u8]) -> Result<(Ipv4, &[u8]), SegmentError> {
 }
 
 /// Writes the IPv4 header over the first [`Ipv4::SIZE`] bytes of the finished packet `out`.
-pub(crate) fn encode_ip(out: &mut [u8], source: Ipv4Addr, destination: Ipv4Addr, protocol: u8) {
+pub(crate) fn encode_ip(out: &mut [u8], source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: u8) {
     const DONT_FRAGMENT: u8 = 2;
     let header = Ipv4 {
         version: 4,
         ihl: 5,
+        ecn,
         total_len: out.len() as u16,
         flags: DONT_FRAGMENT,
         ttl: 64,

@@ -34,6 +34,7 @@ fn from_receiver() -> Segment {
         sequence: 78,
         acknowledgment: 0xffff_f000,
         flags: flags::ACK,
+        ecn: 0,
         window: 1000,
         options: Options::default(),
     }

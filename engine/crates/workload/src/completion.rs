@@ -15,6 +15,15 @@ pub struct PathLink {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
+    /// Bytes of each packet on this link beyond those of [`Framing`].
+    pub overhead: Bytes,
+}
+
+impl PathLink {
+    /// Returns the time of a packet on the link.
+    fn time(&self, packet: Bytes) -> Duration {
+        self.rate.time(packet + self.overhead)
+    }
 }
 
 /// Packets of a flow.
@@ -33,7 +42,7 @@ pub fn ideal(path: &[PathLink], size: Bytes, framing: Framing) -> Duration {
     let last = size - (packets - 1) * framing.payload + framing.overhead;
     let full = framing.payload + framing.overhead;
     let delays: Duration = path.iter().map(|link| link.delay).sum();
-    let last_from = |first: usize| -> Duration { path[first..].iter().map(|link| link.rate.time(last)).sum() };
+    let last_from = |first: usize| -> Duration { path[first..].iter().map(|link| link.time(last)).sum() };
     if packets == 1 {
         return delays + last_from(0);
     }
@@ -42,7 +51,7 @@ pub fn ideal(path: &[PathLink], size: Bytes, framing: Framing) -> Duration {
     let mut longest = Duration::ZERO;
     let (mut sum, mut slowest) = (Duration::ZERO, Duration::ZERO);
     for (place, link) in path.iter().enumerate() {
-        let time = link.rate.time(full);
+        let time = link.time(full);
         sum += time;
         slowest = slowest.max(time);
         longest = longest.max(sum + (packets - 2) * slowest + last_from(place));
@@ -236,6 +245,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Returns the statistics of sorted numbers; `None` without any. A quantile q of n is the round(q n)-th one.
+    pub fn of_sorted(sorted: &[f64]) -> Option<Statistics> {
+        Statistics::of(sorted, |number| *number)
+    }
+
     /// Returns the statistics of sorted values; `None` without any. A quantile q of n is the round(q n)-th one.
     fn of<T>(sorted: &[T], value: impl Fn(&T) -> f64) -> Option<Statistics> {
         let last = sorted.last()?;

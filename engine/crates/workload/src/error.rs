@@ -173,7 +173,8 @@ impl WorkloadError {
         WorkloadError { place, problem }
     }
 
-    pub(crate) fn file(file: &str, problem: Problem) -> WorkloadError {
+    /// Returns an error of a whole file.
+    pub fn file(file: &str, problem: Problem) -> WorkloadError {
         let place = Place::File(file.to_owned());
         WorkloadError { place, problem }
     }

@@ -77,7 +77,7 @@ impl<I: Iterator<Item = Flow>> Workload for OpenLoop<I> {
 pub enum Hosts {
     /// So many hosts with the names 0, 1 and so on.
     Numbered(u32),
-    /// Hosts by name.
+    /// Hosts by name, or by number from 0.
     Named(HashMap<String, HostIndex>),
 }
 
@@ -106,10 +106,13 @@ impl Hosts {
         let Hosts::Named(names) = self else {
             return self.numbered(name);
         };
-        names.get(name).copied().ok_or_else(|| Problem::UnknownHost {
-            got: name.to_owned(),
-            expected: "a host of the network".to_owned(),
-        })
+        let named = names.get(name).copied().ok_or(());
+        named
+            .or_else(|()| self.numbered(name))
+            .map_err(|_| Problem::UnknownHost {
+                got: name.to_owned(),
+                expected: "a host of the network".to_owned(),
+            })
     }
 
     /// Returns the host of a number.

@@ -42,6 +42,18 @@ pub enum Pattern {
     },
     /// Pairs by weights.
     Matrix(Matrix),
+    /// Any of the first hosts to any of some hosts, with equal probability of each sender, and of each receiver but itself.
+    Between {
+        /// Number of senders.
+        senders: u32,
+        /// Receivers.
+        receivers: Vec<u32>,
+    },
+    /// Each of the first hosts to one, in order.
+    Same {
+        /// Receiver of each sender.
+        receivers: Vec<u32>,
+    },
     /// Patterns in turn, each for the same time, from the first one again after the last one.
     InTurn {
         /// Time of each pattern.
@@ -133,6 +145,8 @@ enum Drawn {
     Towards { targets: Vec<u32>, fraction: f64 },
     Skew { destinations: Vec<u32>, fraction: f64 },
     Matrix(Matrix),
+    Between { senders: u32, receivers: Vec<u32> },
+    Same(Vec<u32>),
     InTurn { each: Duration, patterns: Vec<Drawn> },
 }
 
@@ -161,6 +175,8 @@ impl Pairs {
         let drawn = self.drawn.at(now);
         let source = match drawn {
             Drawn::Matrix(matrix) => weighted(&matrix.rows, rng).expect("a weight above 0"),
+            Drawn::Between { senders, .. } => rng.random_range(0..*senders),
+            Drawn::Same(receivers) => rng.random_range(0..receivers.len() as u32),
             _ => rng.random_range(0..self.hosts),
         };
         let destination = drawn.destination(source, self.hosts, rng);
@@ -216,6 +232,19 @@ impl Drawn {
                 }
             }
             Drawn::Matrix(matrix) => return weighted(&matrix.columns[source as usize], rng),
+            Drawn::Between { senders, receivers } => {
+                if source >= *senders {
+                    return None;
+                }
+                let own = receivers.iter().position(|receiver| *receiver == source);
+                let drawn = rng.random_range(0..receivers.len() - usize::from(own.is_some()));
+                // The last receiver stands in for the sender itself.
+                match own == Some(drawn) {
+                    true => *receivers.last().expect("a receiver beside the sender"),
+                    false => receivers[drawn],
+                }
+            }
+            Drawn::Same(receivers) => return receivers.get(source as usize).copied(),
         })
     }
 }
@@ -287,6 +316,25 @@ fn draw(pattern: &Pattern, hosts: u32, rng: &mut Pcg64) -> Result<Drawn, Workloa
                 return Err(WorkloadError::range("matrix", expected, matrix.rows.len()));
             }
             Drawn::Matrix(matrix.clone())
+        }
+        Pattern::Between { senders, receivers } => {
+            let others = |sender| receivers.iter().any(|receiver| *receiver != sender);
+            if *senders == 0 || !(0..*senders).all(others) || receivers.iter().any(|receiver| *receiver >= hosts) {
+                let expected = "a receiver beside each sender";
+                return Err(WorkloadError::range("receivers", expected, receivers.len()));
+            }
+            Drawn::Between {
+                senders: *senders,
+                receivers: receivers.clone(),
+            }
+        }
+        Pattern::Same { receivers } => {
+            let itself = (0..).zip(receivers).find(|(sender, receiver)| sender == *receiver);
+            if itself.is_some() || receivers.is_empty() || receivers.iter().any(|receiver| *receiver >= hosts) {
+                let expected = "another host for each sender";
+                return Err(WorkloadError::range("receivers", expected, receivers.len()));
+            }
+            Drawn::Same(receivers.clone())
         }
         Pattern::InTurn { each, patterns } => {
             if each.is_zero() || patterns.is_empty() {

@@ -7,6 +7,7 @@ use slotwise_workload::{CoflowId, Completions, Flow, Framing, HostIndex, PathLin
 
 fn link(bps: u64, delay: Duration) -> PathLink {
     PathLink {
+        overhead: Bytes::ZERO,
         rate: Rate::from_bps(bps),
         delay,
     }

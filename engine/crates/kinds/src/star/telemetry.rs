@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the fabric measures: demand and service by frame and VOQ, delivery by edge pair.
+//! Measurements of a star: demand and service by frame and VOQ, delivery by edge pair.
 
 use std::collections::VecDeque;
 

@@ -39,8 +39,8 @@ impl FromEdge {
 }
 
 /// The next message for the controller, requests left out.
-pub fn next_message(fabric: &mut World) -> Option<FromEdge> {
-    while let Some(event) = fabric.poll_control() {
+pub fn next_message(world: &mut World) -> Option<FromEdge> {
+    while let Some(event) = world.poll_control() {
         let ControlMessage::Packet(frame) = event.message else {
             continue;
         };
@@ -60,17 +60,17 @@ pub fn next_message(fabric: &mut World) -> Option<FromEdge> {
 
 /// A configured star in which nobody has been invited yet; `schedule` is in force.
 pub fn star_of_strangers(scenario: &Scenario, schedule: &Schedule) -> World {
-    let mut fabric = star(scenario, HostMode::External, schedule);
-    invite_only(&mut fabric, scenario);
-    fabric
+    let mut world = star(scenario, HostMode::External, schedule);
+    invite_only(&mut world, scenario);
+    world
 }
 
 /// Lets only those into a configured star who have been invited.
-pub fn invite_only(fabric: &mut World, scenario: &Scenario) {
+pub fn invite_only(world: &mut World, scenario: &Scenario) {
     let master_delay = scenario.edges[0].fibres[0].delay.ns();
     let blocks = scenario.request_blocks(0).len() as u64;
     for edge in &scenario.edges {
-        let pipeline = fabric.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
+        let pipeline = world.pipeline_mut(Device::Edge(edge.id).id()).unwrap();
         let action = if edge.id == 0 {
             call("EdgeIngress.inviting", &[master_delay])
         } else {
@@ -90,8 +90,8 @@ pub fn invite_only(fabric: &mut World, scenario: &Scenario) {
 }
 
 /// What the master sends first in an edge's signaling slot.
-pub fn master_sends(fabric: &mut World, edge: u16, action: &str, args: &[u64]) {
-    let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
+pub fn master_sends(world: &mut World, edge: u16, action: &str, args: &[u64]) {
+    let pipeline = world.pipeline_mut(Device::Edge(0).id()).unwrap();
     let sends = entry(&[0, u64::from(edge), 1], action, args);
     let _ = pipeline.table_delete("EdgeIngress.signaling", &sends);
     insert(pipeline, "EdgeIngress.signaling", sends);
@@ -105,7 +105,7 @@ pub fn answer_ns(scenario: &Scenario, edge: u16) -> u64 {
     frames * frame_ns + scenario.frame.open().ns() / 2 - round_trip_ns
 }
 
-pub fn invite(fabric: &mut World, scenario: &Scenario, edge: u16, nonce: u32) {
+pub fn invite(world: &mut World, scenario: &Scenario, edge: u16, nonce: u32) {
     let mac = mac_number(edge_mac(edge));
     let args = [
         u64::from(edge),
@@ -114,7 +114,7 @@ pub fn invite(fabric: &mut World, scenario: &Scenario, edge: u16, nonce: u32) {
         answer_ns(scenario, edge),
         u64::from(optical_port(0)),
     ];
-    master_sends(fabric, edge, "EdgeIngress.send_invitation", &args);
+    master_sends(world, edge, "EdgeIngress.send_invitation", &args);
 }
 
 pub fn configuration(scenario: &Scenario, edge: u16, session: u32, phase_ns: i64) -> [u64; 8] {
@@ -131,8 +131,8 @@ pub fn configuration(scenario: &Scenario, edge: u16, session: u32, phase_ns: i64
     ]
 }
 
-pub fn accept(fabric: &mut World, edge: u16, session: u32) {
-    let pipeline = fabric.pipeline_mut(Device::Edge(0).id()).unwrap();
+pub fn accept(world: &mut World, edge: u16, session: u32) {
+    let pipeline = world.pipeline_mut(Device::Edge(0).id()).unwrap();
     let key = [u64::from(edge), u64::from(optical_port(0))];
     let member = entry(&key, "EdgeIngress.accept_session", &[u64::from(session)]);
     let _ = pipeline.table_delete("EdgeIngress.member", &member);
@@ -140,11 +140,11 @@ pub fn accept(fabric: &mut World, edge: u16, session: u32) {
 }
 
 /// Runs until a message of this kind has come from `edge`.
-pub fn await_message(fabric: &mut World, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
-    let end = fabric.now() + 20 * scenario.frame.length();
-    while fabric.now() < end {
-        fabric.run_until_control(end);
-        while let Some(message) = next_message(fabric) {
+pub fn await_message(world: &mut World, scenario: &Scenario, edge: u16, kind: OpticalKind) -> Option<FromEdge> {
+    let end = world.now() + 20 * scenario.frame.length();
+    while world.now() < end {
+        world.run_until_control(end);
+        while let Some(message) = next_message(world) {
             if message.optical.src_edge == edge && message.optical.kind == u8::from(kind) {
                 return Some(message);
             }
@@ -154,21 +154,21 @@ pub fn await_message(fabric: &mut World, scenario: &Scenario, edge: u16, kind: O
 }
 
 /// Brings an edge in; returns its T_d as its answer measured it.
-pub fn join(fabric: &mut World, scenario: &Scenario, edge: u16, nonce: u32) -> i64 {
-    invite(fabric, scenario, edge, nonce);
-    let answer = await_message(fabric, scenario, edge, OpticalKind::Invitation).expect("an answer");
+pub fn join(world: &mut World, scenario: &Scenario, edge: u16, nonce: u32) -> i64 {
+    invite(world, scenario, edge, nonce);
+    let answer = await_message(world, scenario, edge, OpticalKind::Invitation).expect("an answer");
     let invitation = Invitation::decode(&answer.payload[Stamp::SIZE..]).unwrap();
     assert_eq!((invitation.nonce, invitation.flags), (nonce, INVITATION_ANSWER));
     let stamp = answer.stamp();
     let own_ns = scenario.edges[0].fibres[0].delay.ns() as i64;
     let phase_ns = stamp.received_ns.wrapping_sub(stamp.sent_ns) as i64 - own_ns;
     let args = configuration(scenario, edge, nonce, phase_ns);
-    accept(fabric, edge, nonce);
-    master_sends(fabric, edge, "EdgeIngress.send_configuration", &args);
-    let sync = await_message(fabric, scenario, edge, OpticalKind::Sync).expect("a message to be measured by");
+    accept(world, edge, nonce);
+    master_sends(world, edge, "EdgeIngress.send_configuration", &args);
+    let sync = await_message(world, scenario, edge, OpticalKind::Sync).expect("a message to be measured by");
     let first = SyncMessage::decode(&sync.payload[Stamp::SIZE..]).unwrap();
     assert_eq!(first.session, nonce);
     let port = u64::from(optical_port(0));
-    master_sends(fabric, edge, "EdgeIngress.send_sync", &[u64::from(edge), port]);
+    master_sends(world, edge, "EdgeIngress.send_sync", &[u64::from(edge), port]);
     phase_ns
 }

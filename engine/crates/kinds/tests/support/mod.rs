@@ -81,16 +81,16 @@ pub fn options(host_mode: HostMode) -> WorldOptions {
 /// A configured star with this schedule in force from the start.
 pub fn star(scenario: &Scenario, host_mode: HostMode, schedule: &Schedule) -> World {
     let seed = scenario.seed;
-    let mut fabric = World::new(
+    let mut world = World::new(
         scenario,
         WorldOptions {
             seed,
             ..options(host_mode)
         },
     );
-    configure(&mut fabric, scenario);
-    write_schedule(&mut fabric, 0, schedule);
-    fabric
+    configure(&mut world, scenario);
+    write_schedule(&mut world, 0, schedule);
+    world
 }
 
 pub fn bits(value: u64) -> Bits {
@@ -119,16 +119,16 @@ pub fn insert(pipeline: &mut Pipeline, table: &str, entry: TableEntry) {
 }
 
 /// Pipelines and everything but the data slots.
-pub fn configure(fabric: &mut World, scenario: &Scenario) {
+pub fn configure(world: &mut World, scenario: &Scenario) {
     for edge in &scenario.edges {
         let id = Device::Edge(edge.id).id();
-        fabric.set_pipeline(id, edge_program()).unwrap();
-        configure_edge(fabric.pipeline_mut(id).unwrap(), scenario, edge.id);
+        world.set_pipeline(id, edge_program()).unwrap();
+        configure_edge(world.pipeline_mut(id).unwrap(), scenario, edge.id);
     }
     for core in &scenario.cores {
         let id = Device::Core(core.id).id();
-        fabric.set_pipeline(id, core_program()).unwrap();
-        configure_core(fabric.pipeline_mut(id).unwrap(), scenario, core.id);
+        world.set_pipeline(id, core_program()).unwrap();
+        configure_core(world.pipeline_mut(id).unwrap(), scenario, core.id);
     }
 }
 
@@ -265,16 +265,16 @@ pub fn core_port(scenario: &Scenario, core: u16, edge: u16) -> u64 {
 }
 
 /// The P4 crate's plain IP router, with a route to every host.
-pub fn configure_router(fabric: &mut World, router: u16) {
+pub fn configure_router(world: &mut World, router: u16) {
     let program = Program::from_json(include_bytes!("../../../p4/tests/programs/router.json"));
-    let ports = fabric
+    let ports = world
         .of_kind::<kinds::Routed>()
         .unwrap()
         .ports(Device::Router(router))
         .to_vec();
     let id = Device::Router(router).id();
-    fabric.set_pipeline(id, Arc::new(program.unwrap())).unwrap();
-    let pipeline = fabric.pipeline_mut(id).unwrap();
+    world.set_pipeline(id, Arc::new(program.unwrap())).unwrap();
+    let pipeline = world.pipeline_mut(id).unwrap();
     for port in &ports {
         let args = vec![
             port.port.to_be_bytes().to_vec(),
@@ -330,14 +330,14 @@ pub fn connect(pipeline: &mut Pipeline, bank: u64, slot: u64, input: u64, output
 }
 
 /// Writes the data slots of a bank of the first star whose data slots are empty.
-pub fn write_schedule(fabric: &mut World, bank: u64, schedule: &Schedule) {
+pub fn write_schedule(world: &mut World, bank: u64, schedule: &Schedule) {
     for (slot, connections) in (0u64..).zip(schedule) {
         for (edge, to) in (0u16..).zip(connections) {
             let Some(to) = *to else { continue };
-            let pipeline = fabric.pipeline_mut(Device::Edge(edge).id()).unwrap();
+            let pipeline = world.pipeline_mut(Device::Edge(edge).id()).unwrap();
             let grant = entry(&[0, bank, slot], "EdgeIngress.grant", &[u64::from(to)]);
             insert(pipeline, "EdgeIngress.slot_schedule", grant);
-            let core = fabric.pipeline_mut(Device::Core(0).id()).unwrap();
+            let core = world.pipeline_mut(Device::Core(0).id()).unwrap();
             connect(
                 core,
                 bank,
@@ -350,15 +350,15 @@ pub fn write_schedule(fabric: &mut World, bank: u64, schedule: &Schedule) {
 }
 
 /// Grants data slots of a star: for each slot the pairs of edges that it joins.
-pub fn grant(fabric: &mut World, scenario: &Scenario, core: u16, bank: u64, slot: u64, pairs: &[(u16, u16)]) {
+pub fn grant(world: &mut World, scenario: &Scenario, core: u16, bank: u64, slot: u64, pairs: &[(u16, u16)]) {
     for (from, to) in pairs {
         let queue = u64::from(scenario.voq(core, *to));
         let grant = entry(&[u64::from(core), bank, slot], "EdgeIngress.grant", &[queue]);
-        let pipeline = fabric.pipeline_mut(Device::Edge(*from).id()).unwrap();
+        let pipeline = world.pipeline_mut(Device::Edge(*from).id()).unwrap();
         insert(pipeline, "EdgeIngress.slot_schedule", grant);
         let (input, output) = (core_port(scenario, core, *from), core_port(scenario, core, *to));
         connect(
-            fabric.pipeline_mut(Device::Core(core).id()).unwrap(),
+            world.pipeline_mut(Device::Core(core).id()).unwrap(),
             bank,
             slot,
             input,

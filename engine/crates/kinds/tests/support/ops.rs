@@ -26,15 +26,15 @@ pub fn ops(scenario: &Scenario) -> World {
         captures: None,
         frame_records: false,
     };
-    let mut fabric = World::new(scenario, options);
+    let mut world = World::new(scenario, options);
     let ops = scenario.ops.as_ref().unwrap();
     for switch in 0..ops.switches.len() {
-        configure_switch(&mut fabric, ops, scenario.routed.packet_bytes, switch as u16);
+        configure_switch(&mut world, ops, scenario.routed.packet_bytes, switch as u16);
     }
     for edge in 0..ops.edges.len() {
-        configure_edge(&mut fabric, scenario, ops, edge as u16);
+        configure_edge(&mut world, scenario, ops, edge as u16);
     }
-    fabric
+    world
 }
 
 /// What `ops_params` of all switches says.
@@ -52,43 +52,43 @@ pub fn switch_params(ops: &Ops, packet_bytes: u32) -> [u64; 8] {
     ]
 }
 
-fn configure_switch(fabric: &mut World, ops: &Ops, packet_bytes: u32, switch: u16) {
+fn configure_switch(world: &mut World, ops: &Ops, packet_bytes: u32, switch: u16) {
     let device = Device::Switch(switch);
-    fabric.set_pipeline(device.id(), switch_program()).unwrap();
-    set_switch_params(fabric, switch, &switch_params(ops, packet_bytes));
+    world.set_pipeline(device.id(), switch_program()).unwrap();
+    set_switch_params(world, switch, &switch_params(ops, packet_bytes));
     for edge in 0..ops.edges.len() as u16 {
         let mut choices = ranks(ops, device, Device::OpsEdge(edge));
         choices.resize(usize::from(FIBRE_CHOICES), NO_FIBRE);
         let args: Vec<u64> = choices.into_iter().map(u64::from).collect();
-        write_route(fabric, switch, edge, &args);
+        write_route(world, switch, edge, &args);
     }
 }
 
-pub fn set_switch_params(fabric: &mut World, switch: u16, params: &[u64]) {
-    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+pub fn set_switch_params(world: &mut World, switch: u16, params: &[u64]) {
+    let pipeline = world.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let action = call("OpsIngress.set_ops_params", params);
     pipeline
         .table_set_default("OpsIngress.ops_params", Some(action))
         .unwrap();
 }
 
-pub fn write_route(fabric: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
-    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+pub fn write_route(world: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
+    let pipeline = world.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
     insert(pipeline, "OpsIngress.label_route", entry);
 }
 
 /// A fresh program in an edge, and its tables.
-pub fn configure_edge(fabric: &mut World, scenario: &Scenario, ops: &Ops, edge: u16) {
-    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
+pub fn configure_edge(world: &mut World, scenario: &Scenario, ops: &Ops, edge: u16) {
+    let ports: Vec<(Device, u16)> = world.access_ports().collect();
     let device = Device::OpsEdge(edge);
     let macs: Vec<u64> = (0..scenario.host_count())
         .map(|host| mac_number(group_host_mac(host)))
         .collect();
     let ips: Vec<_> = (0..scenario.host_count()).map(|host| group_host_ip(host)).collect();
-    fabric.set_pipeline(device.id(), edge_program()).unwrap();
-    set_edge_params(fabric, edge, u64::from(ops.framing_bytes), u64::from(ops.deflections));
-    let pipeline = fabric.pipeline_mut(device.id()).unwrap();
+    world.set_pipeline(device.id(), edge_program()).unwrap();
+    set_edge_params(world, edge, u64::from(ops.framing_bytes), u64::from(ops.deflections));
+    let pipeline = world.pipeline_mut(device.id()).unwrap();
     for group in (0..scenario.routed.hosts.len()).map(Party::Group) {
         let at = scenario.node_of(group);
         for host in scenario.host_numbers(group) {
@@ -323,7 +323,7 @@ fn write_macroflows(
     }
 }
 
-pub fn set_edge_params(fabric: &mut World, edge: u16, framing_bytes: u64, deflections: u64) {
+pub fn set_edge_params(world: &mut World, edge: u16, framing_bytes: u64, deflections: u64) {
     const HOPS: u64 = 32;
     let device = Device::OpsEdge(edge);
     let params = [
@@ -333,14 +333,14 @@ pub fn set_edge_params(fabric: &mut World, edge: u16, framing_bytes: u64, deflec
         deflections,
         HOPS,
     ];
-    let pipeline = fabric.pipeline_mut(device.id()).unwrap();
+    let pipeline = world.pipeline_mut(device.id()).unwrap();
     let action = call("EdgeIngress.set_label_params", &params);
     pipeline
         .table_set_default("EdgeIngress.edge_params", Some(action))
         .unwrap();
 }
 
-/// Packets that the fabric lost for a cause.
+/// Packets that the network lost for a cause.
 pub fn dropped(network: &World, cause: DropCause) -> u64 {
     let drops = network.drops().iter().filter(|(_, of, _)| *of == cause);
     drops.map(|(_, _, count)| count.packets).sum()
@@ -395,8 +395,8 @@ fn ranks(ops: &Ops, switch: Device, edge: Device) -> Vec<u8> {
 }
 
 /// As [`write_route`], where there is one.
-pub fn modify_route(fabric: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
-    let pipeline = fabric.pipeline_mut(Device::Switch(switch).id()).unwrap();
+pub fn modify_route(world: &mut World, switch: u16, edge: u16, fibres: &[u64]) {
+    let pipeline = world.pipeline_mut(Device::Switch(switch).id()).unwrap();
     let entry = entry(&[u64::from(edge)], "OpsIngress.to_fibres", fibres);
     pipeline.table_modify("OpsIngress.label_route", entry).unwrap();
 }

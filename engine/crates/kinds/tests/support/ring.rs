@@ -22,25 +22,25 @@ pub fn ring(scenario: &Scenario, host_mode: HostMode) -> World {
         captures: None,
         frame_records: false,
     };
-    let mut fabric = World::new(scenario, options);
+    let mut world = World::new(scenario, options);
     for station in 0..scenario.ring.as_ref().unwrap().stations.len() {
-        configure_station(&mut fabric, scenario, station as u16);
+        configure_station(&mut world, scenario, station as u16);
     }
-    fabric
+    world
 }
 
 /// A fresh program in a station, and its tables.
-pub fn configure_station(fabric: &mut World, scenario: &Scenario, station: u16) {
+pub fn configure_station(world: &mut World, scenario: &Scenario, station: u16) {
     let ring = scenario.ring.as_ref().unwrap();
-    let ports: Vec<(Device, u16)> = fabric.access_ports().collect();
+    let ports: Vec<(Device, u16)> = world.access_ports().collect();
     let device = Device::Station(station);
-    fabric.set_pipeline(device.id(), ring_program()).unwrap();
+    world.set_pipeline(device.id(), ring_program()).unwrap();
     let mac = mac_number(device.mac());
     let macs: Vec<u64> = (0..scenario.host_count())
         .map(|host| mac_number(group_host_mac(host)))
         .collect();
     let ips: Vec<_> = (0..scenario.host_count()).map(|host| group_host_ip(host)).collect();
-    let pipeline = fabric.pipeline_mut(device.id()).unwrap();
+    let pipeline = world.pipeline_mut(device.id()).unwrap();
     let stations = ring.stations.len() as u64;
     let weight = u64::from(ring.stations[usize::from(station)].weight);
     let params = [u64::from(station), stations, mac, weight];

@@ -14,6 +14,8 @@ pub struct Column {
     pub meaning: &'static str,
     /// Unit; empty for numbers without one.
     pub unit: &'static str,
+    /// True if the file has 64 bits of each number, as of the time.
+    pub is_exact: bool,
     /// Place in the report, the stream, the page and the terminal; `None` for a column of `--columns` alone.
     pub shown: Option<Shown>,
 }
@@ -85,11 +87,12 @@ impl Period {
 ///
 /// A column with `show(series)` is also in the report, the stream, the page and the terminal; there `as NAME * FACTOR` gives
 /// another name and unit, `whole` makes the report's numbers integers, and `line` adds it to the line of a run without a terminal.
+/// A column `as exact` has 64 bits in the file.
 macro_rules! table {
     (
         $(#[doc = $about:literal])+
         $table:ident by $key:ident $(shown as $shown_as:ident)? $(at $time:literal)? = |$period:ident, $row:ident: $value:ty| {
-            $($column:ident $meaning:literal $([$($unit:tt)+])? $(show($($show:tt)+))? = $number:expr;)+
+            $($column:ident $meaning:literal $([$($unit:tt)+])? $(show($($show:tt)+))? $(as $exact:ident)? = $number:expr;)+
         }
     ) => {
         impl $crate::record::Row for $value {
@@ -103,12 +106,14 @@ macro_rules! table {
                         name: "time_s",
                         meaning: $crate::record::table!(@time $($time)?),
                         unit: "s",
+                        is_exact: true,
                         shown: None,
                     },
                     $($crate::record::Column {
                         name: stringify!($column),
                         meaning: $meaning,
                         unit: concat!($($(stringify!($unit)),+)?),
+                        is_exact: $crate::record::table!(@exact $($exact)?),
                         shown: $crate::record::table!(@shown $column $($($show)+)?),
                     },)+
                 ],
@@ -123,6 +128,8 @@ macro_rules! table {
     };
     (@time) => { "end of the period, from the start of the first phase" };
     (@time $time:literal) => { $time };
+    (@exact) => { false };
+    (@exact exact) => { true };
     (@shown $column:ident) => { None };
     (@shown $column:ident series as $name:ident * $factor:literal $($more:tt)*) => {
         $crate::record::table!(@is (stringify!($name), $factor, false, false) $($more)*)

@@ -150,6 +150,7 @@ impl Emulation<'_> {
             earlier: self.earlier,
             controller_restarts: self.restarts,
             after_faults: Vec::new(),
+            workloads: Vec::new(),
             recording: recorder.map(RoutedRecorder::finish).unwrap_or_default(),
             failures: self.failures,
             notes: self.notes,

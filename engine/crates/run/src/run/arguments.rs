@@ -35,6 +35,11 @@ pub struct RunArgs {
     /// The format is schema/scenario.schema.json.
     #[arg(value_parser = crate::scenarios::located)]
     pub scenario: Located,
+    /// Directory of files that workloads name
+    ///
+    /// For flow lists, coflow traces, captures and tables of sizes that are not beside the scenario.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Write report.json and picture.png into DIR
     ///
     /// Default for a scenario given by name: run/NAME, unless --report is given.
@@ -128,16 +133,17 @@ pub enum LoadError {
     },
 }
 
-/// Reads and checks a scenario file and those that it names; files of schedulers are beside it. Returns its source, too.
+/// Reads and checks a scenario file and those that it names; files of schedulers are beside it, and those of workloads there or in the
+/// directory `data`. Returns its source, too.
 ///
 /// # Errors
 /// [`LoadError`] for a file that cannot be read or is not a scenario.
-pub fn load_source(path: &Path) -> Result<(Network, ScenarioFile), LoadError> {
+pub fn load_source(path: &Path, data: Option<&Path>) -> Result<(Network, ScenarioFile), LoadError> {
     let invalid = |error: ScenarioError| LoadError::Invalid {
         path: path.to_owned(),
         error,
     };
-    let source = ScenarioFile::open(path).map_err(|error| match error {
+    let source = ScenarioFile::open_with(path, data).map_err(|error| match error {
         ScenarioError::Unreadable(reason) => LoadError::Unreadable(reason),
         error => invalid(error),
     })?;
@@ -174,7 +180,7 @@ impl RunArgs {
             )
             .into());
         }
-        let (mut network, _) = load_source(&self.scenario.path)?;
+        let (mut network, _) = load_source(&self.scenario.path, self.data.as_deref())?;
         if let Some(text) = &self.scheduler {
             if !network.scenario.has_star() {
                 return Err("--scheduler: this scenario has no star; expected a scenario with 'cores'".into());

@@ -16,7 +16,7 @@ use crate::section::{Section as _, defined, flag, integer, name, section, word};
 use crate::sources::{FlowWeb, GroupUdp};
 
 /// Minimum: the headers of every transport, and one byte.
-const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
+pub(crate) const FLOW_PACKET_BYTES: RangeInclusive<u64> = 64..=9000;
 /// Flows per host pair, each with a separate port.
 const FLOWS_EACH: RangeInclusive<u64> = 1..=1000;
 /// Maximum: the largest window that can be advertised with scaling.
@@ -99,7 +99,7 @@ section! {
         each: u32 = "flows_per_pair" or(1), integer(FLOWS_EACH);
         /// Congestion control. Default: `cubic`.
         transport: Transport = "transport" read_optional(transport(r, fields, |one| parties.parts.may_have(one))), word(Transport::words());
-        /// If true, SACK is used. Default: true with `cubic`, `highspeed` and `xcp`, else false.
+        /// If true, SACK is used. Default: true with `cubic`, `highspeed`, `dctcp` and `xcp`, else false.
         sack: bool = "sack" or(transport.uses_sack()), flag();
         /// TCP settings, or `linux`: those of Linux, with SACK; in emulation, Linux hosts then generate the flows.
         tcp: Tcp = "tcp" read_optional(tcp::tcp(r, fields, transport, sack)), tcp::TcpOrLinux;

@@ -12,11 +12,12 @@ use crate::own::OwnNodes;
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, shortened};
 use crate::section::Section as _;
+use crate::workloads::WORKLOADS;
 
 pub(crate) const PACKET_BYTES: RangeInclusive<u64> = 128..=9000;
 pub(crate) const SAMPLE_MS: RangeInclusive<u64> = 1..=60_000;
 pub(crate) const ROUTERS: RangeInclusive<usize> = 1..=200;
-pub(crate) const LINKS: RangeInclusive<usize> = 1..=10_000;
+pub(crate) const LINKS: RangeInclusive<usize> = 0..=10_000;
 pub(crate) const HOST_GROUPS: RangeInclusive<usize> = 1..=1000;
 pub(crate) const FLOWS: RangeInclusive<usize> = 0..=1000;
 
@@ -155,7 +156,8 @@ pub(crate) fn parse(
         parts,
         packet_bytes,
     };
-    let elements = r.list(fields, "flows", usize::from(!parts.star)..=*FLOWS.end());
+    let is_needed = !parts.star && r.optional(fields, WORKLOADS).is_none();
+    let elements = r.list(fields, "flows", usize::from(is_needed)..=*FLOWS.end());
     let flows: Vec<FlowGroup> = elements
         .into_iter()
         .map(|(v, p)| flows::flow(r, &parties, v, p))

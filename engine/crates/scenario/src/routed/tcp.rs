@@ -58,7 +58,7 @@ impl Tcp {
 }
 
 /// Settings, or `linux`.
-pub(super) struct TcpOrLinux;
+pub(crate) struct TcpOrLinux;
 
 impl Schema for TcpOrLinux {
     fn schema(&self) -> Doc {
@@ -68,7 +68,7 @@ impl Schema for TcpOrLinux {
 }
 
 /// Settings under `tcp` of a group of flows.
-pub(super) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: bool) -> Tcp {
+pub(crate) fn tcp(r: &mut Reader, parent: &Fields, transport: Transport, sack: bool) -> Tcp {
     let Some(value) = r.optional(parent, "tcp") else {
         return Tcp::default();
     };

@@ -2,6 +2,7 @@
 //! Congestion control: how many bytes may be in flight.
 
 mod cubic;
+mod dctcp;
 mod highspeed;
 mod reno;
 mod xcp;
@@ -23,6 +24,19 @@ pub struct Ack {
     pub feedback: Option<i32>,
 }
 
+/// What an acknowledgment tells of marks (ECN).
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Newly acknowledged.
+    pub acked: Bytes,
+    /// True if the receiver reports a mark.
+    pub is_marked: bool,
+    /// Sent and not acknowledged.
+    pub outstanding: Bytes,
+    /// True in fast recovery, in which the window has been made smaller.
+    pub is_recovering: bool,
+}
+
 /// A congestion controller. Windows are of payload.
 ///
 /// The sender owns loss detection and recovery and calls `on_ack` only outside fast recovery.
@@ -37,6 +51,8 @@ pub trait CongestionControl {
     fn on_loss(&mut self, now: Instant, flight: Bytes);
     /// Fast recovery or a pause ended: the window is at most `limit` (RFC 6582 section 3.2 step 3, RFC 5681 section 4.1).
     fn cap_window(&mut self, limit: Bytes);
+    /// New data was acknowledged of a connection with ECN, in fast recovery too; before [`CongestionControl::on_ack`].
+    fn on_marks(&mut self, _: &Marks) {}
     /// The retransmission timer went off, `first` for the data at the head of the line.
     fn on_timeout(&mut self, now: Instant, flight: Bytes, first: bool);
 }
@@ -89,6 +105,8 @@ algorithms! {
     NewReno: reno::Reno,
     /// RFC 9438, with NewReno's recovery.
     Cubic: cubic::Cubic,
+    /// RFC 8257: windows by the fraction of marked bytes, NewReno's recovery.
+    Dctcp: dctcp::Dctcp,
     /// RFC 3649 with limited slow start (RFC 3742), NewReno's recovery.
     HighSpeed: highspeed::HighSpeed,
     /// Windows from explicit feedback (draft-falk-xcp-spec), NewReno's recovery.

@@ -26,6 +26,13 @@ impl Reno {
             credit: Bytes::ZERO,
         }
     }
+
+    /// Makes the window the new threshold, without a loss.
+    pub(super) fn reduce_to(&mut self, window: Bytes) {
+        self.ssthresh = window;
+        self.window = window;
+        self.credit = Bytes::ZERO;
+    }
 }
 
 impl Begin for Reno {

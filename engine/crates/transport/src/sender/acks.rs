@@ -4,7 +4,7 @@
 use slotwise_units::{Bytes, Instant};
 
 use super::{Recovery, Sender};
-use crate::congestion::{Ack, Algorithm};
+use crate::congestion::{Ack, Algorithm, Marks};
 use crate::content::Source;
 use crate::endpoint::Event;
 use crate::segment::{Segment, flags};
@@ -83,6 +83,14 @@ impl<S: Source> Sender<S> {
     fn handle_new_ack(&mut self, now: Instant, newly_acked: u64, segment: &Segment) {
         if let Some(rtt) = self.times.acknowledged(self.una, now) {
             self.rtt.sample(rtt);
+        }
+        if self.uses_ecn() {
+            self.control.on_marks(&Marks {
+                acked: Bytes::new(newly_acked),
+                is_marked: segment.has(flags::ECE),
+                outstanding: Bytes::new(self.nxt - self.una),
+                is_recovering: matches!(self.recovery, Recovery::Fast { .. }),
+            });
         }
         // RFC 5681 section 3.2, RFC 6675 section 5: duplicates count in a row, whatever is being recovered from.
         self.duplicate_acks = 0;

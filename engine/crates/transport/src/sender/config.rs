@@ -70,6 +70,11 @@ impl SenderConfig {
         self.algorithm == Algorithm::Xcp
     }
 
+    /// Returns true if ECN is offered (RFC 3168).
+    pub(super) fn uses_ecn(&self) -> bool {
+        self.algorithm == Algorithm::Dctcp
+    }
+
     fn header(&self) -> Bytes {
         let shim = if self.is_xcp() { xcp::SIZE } else { 0 };
         Bytes::of(Ipv4::SIZE + shim + TCP_HEADER)

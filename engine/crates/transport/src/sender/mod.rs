@@ -56,6 +56,7 @@ struct Peer {
     finished: bool,
     window_shift: u8,
     sack: bool,
+    ecn: bool,
 }
 
 /// Counters and state for measurement. Data is payload unless said otherwise.
@@ -256,6 +257,10 @@ impl<S: Source> Sender<S> {
         limit.map_or(window, |segments| window.min(u64::from(segments) * self.mss))
     }
 
+    fn uses_ecn(&self) -> bool {
+        self.peer.is_some_and(|peer| peer.ecn)
+    }
+
     fn uses_sack(&self) -> bool {
         self.peer.is_some_and(|peer| peer.sack)
     }
@@ -289,6 +294,8 @@ impl<S: Source> Sender<S> {
             finished: false,
             window_shift: segment.options.window_scale.unwrap_or(0),
             sack: self.config.sack && segment.options.sack_permitted,
+            // RFC 3168 section 6.1.1: a host that reflects both bits has no ECN.
+            ecn: self.config.uses_ecn() && segment.has(flags::ECE) && !segment.has(flags::CWR),
         });
         if self.config.rack && self.uses_sack() {
             self.rack = Some(Box::new(RackTlp::new()));

@@ -7,7 +7,7 @@ use slotwise_units::{Bytes, Duration, Instant};
 
 use super::{Phase, Recovery, Sender};
 use crate::content::Source;
-use crate::segment::{Options, Segment, flags};
+use crate::segment::{ECT, Options, Segment, flags};
 use crate::sequence;
 use crate::xcp;
 
@@ -156,7 +156,10 @@ impl<S: Source> Sender<S> {
         let segment = Segment {
             // A shift of 0 lets the peer scale its window.
             options: Options::syn(self.mss as u16, Some(0), self.config.sack),
-            flags: flags::SYN,
+            flags: match self.config.uses_ecn() {
+                true => flags::SYN | flags::ECE | flags::CWR,
+                false => flags::SYN,
+            },
             acknowledgment: 0,
             ..self.header(0, None)
         };
@@ -169,6 +172,9 @@ impl<S: Source> Sender<S> {
         let mut segment = self.header(range.start, Some(self.request()));
         if fin {
             segment.flags |= flags::FIN | flags::PSH;
+        }
+        if self.uses_ecn() {
+            segment.ecn = ECT;
         }
         let offset = range.start - 1;
         segment.encode(out, payload as usize, |bytes| {
@@ -222,6 +228,7 @@ impl<S: Source> Sender<S> {
             sequence: sequence::to_wire(self.config.initial_sequence, number),
             acknowledgment: peer_next,
             flags: flags::ACK,
+            ecn: 0,
             window: RECEIVE_WINDOW,
             options: Options::default(),
         }

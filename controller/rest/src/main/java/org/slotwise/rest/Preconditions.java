@@ -3,42 +3,56 @@ package org.slotwise.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
-import java.util.function.Supplier;
-import javax.ws.rs.ProcessingException;
-import javax.ws.rs.core.EntityTag;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.ws.rs.core.HttpHeaders;
-import javax.ws.rs.core.Request;
 import javax.ws.rs.core.Response;
 import org.slotwise.rest.system.SystemResources.Condition;
 
-/** Preconditions of requests (RFC 9110, 13): callers that change a value which they have read do not undo each other's changes. */
-final class Preconditions {
-    private Preconditions() {
+/**
+ * Preconditions of a request (RFC 9110, 13): callers that change a value which they have read do not undo each other's changes. Jersey's own
+ * evaluation takes an empty header for none, ignores text after a tag, and compares weak tags of {@code If-None-Match} strongly.
+ */
+final class Preconditions implements Condition {
+    private static final Pattern ELEMENT = Pattern.compile("[ \t]*((?:W/)?\"[!#-~\\x80-\\xff]*\")?[ \t]*(?:,|$)");
+    private static final String ANY = "*";
+    private static final String WEAK = "W/";
+
+    private final Optional<Set<String>> match;
+    private final Optional<Set<String>> noneMatch;
+
+    private Preconditions(HttpHeaders headers) {
+        this.match = tags(headers, HttpHeaders.IF_MATCH);
+        this.noneMatch = tags(headers, HttpHeaders.IF_NONE_MATCH);
     }
 
-    /** Answers a reader with a value and its entity tag, or without the value if the reader has it. */
-    static Response answer(Request request, JsonNode value) {
-        EntityTag tag = tag(value);
-        Response.ResponseBuilder other = evaluated(() -> request.evaluatePreconditions(tag));
-        if (other != null && other.build().getStatus() == Response.Status.PRECONDITION_FAILED.getStatusCode()) {
+    /** Returns the condition of a request that changes something; throws {@link ProblemException} 400 for malformed tags. */
+    static Condition of(HttpHeaders headers) {
+        Preconditions all = new Preconditions(headers);
+        return all.match.isEmpty() && all.noneMatch.isEmpty() ? NONE : all;
+    }
+
+    /** Answers a reader with a value and its entity tag, or with the tag alone if the reader has the value. */
+    static Response answer(HttpHeaders headers, JsonNode value) {
+        Preconditions all = new Preconditions(headers);
+        byte[] text = text(value);
+        String tag = tag(text);
+        if (!all.isMatch(Optional.of(tag))) {
             throw failed("another entity tag");
         }
-        return (other == null ? Response.ok(value) : other).tag(tag).build();
+        Response.ResponseBuilder answer = all.isNoneMatch(Optional.of(tag)) ? Response.ok(value)
+                : Response.notModified().header(HttpHeaders.CONTENT_LENGTH, text.length);
+        return answer.header(HttpHeaders.ETAG, tag).build();
     }
 
-    /** Returns the condition that a request sets. */
-    static Condition of(Request request, HttpHeaders headers) {
-        boolean isConditional = headers.getRequestHeaders().containsKey(HttpHeaders.IF_MATCH)
-                || headers.getRequestHeaders().containsKey(HttpHeaders.IF_NONE_MATCH);
-        return isConditional ? now -> check(request, now) : Condition.NONE;
-    }
-
-    private static void check(Request request, Optional<JsonNode> now) {
-        Response.ResponseBuilder other = evaluated(() -> now.isPresent()
-                ? request.evaluatePreconditions(tag(now.get())) : request.evaluatePreconditions());
-        if (other != null) {
+    @Override
+    public void check(Optional<JsonNode> now) {
+        Optional<String> tag = now.map(value -> tag(text(value)));
+        if (!isMatch(tag) || !isNoneMatch(tag)) {
             throw failed(now.isPresent() ? "another entity tag" : "nothing at this place");
         }
     }
@@ -47,16 +61,48 @@ final class Preconditions {
         return new ProblemException(412, "precondition failed: " + found + "; expected If-Match with the ETag of a GET, or If-None-Match: * for a new resource");
     }
 
-    private static Response.ResponseBuilder evaluated(Supplier<Response.ResponseBuilder> evaluation) {
-        try {
-            return evaluation.get();
-        } catch (ProcessingException | IllegalArgumentException e) {
-            throw new ProblemException(400, "malformed If-Match or If-None-Match; expected * or a list of entity tags such as \"a1\"");
-        }
+    private boolean isMatch(Optional<String> tag) {
+        return match.isEmpty() || tag.isPresent() && (match.get().contains(ANY) || match.get().contains(tag.get()));
     }
 
-    /** Any change of the JSON text makes another one. */
-    private static EntityTag tag(JsonNode value) {
-        return new EntityTag(UUID.nameUUIDFromBytes(value.toString().getBytes(StandardCharsets.UTF_8)).toString());
+    private boolean isNoneMatch(Optional<String> tag) {
+        return noneMatch.isEmpty() || tag.isEmpty()
+                || !noneMatch.get().contains(ANY) && !noneMatch.get().contains(tag.get()) && !noneMatch.get().contains(WEAK + tag.get());
+    }
+
+    /** Returns the entity tags of a header as they are written, or {@code *}; empty without the header. */
+    private static Optional<Set<String>> tags(HttpHeaders headers, String name) {
+        String list = headers.getHeaderString(name);
+        if (list == null) {
+            return Optional.empty();
+        }
+        if (list.strip().equals(ANY)) {
+            return Optional.of(Set.of(ANY));
+        }
+        Set<String> tags = new HashSet<>();
+        Matcher element = ELEMENT.matcher(list);
+        for (int begin = 0; begin < list.length(); begin = element.end()) {
+            if (!element.region(begin, list.length()).lookingAt()) {
+                throw malformed(name, list);
+            }
+            Optional.ofNullable(element.group(1)).ifPresent(tags::add);
+        }
+        if (tags.isEmpty()) {
+            throw malformed(name, list);
+        }
+        return Optional.of(tags);
+    }
+
+    private static ProblemException malformed(String name, String list) {
+        return new ProblemException(400, "header " + name + " is malformed; expected * or entity tags such as \"a1\", got '" + list + "'");
+    }
+
+    /** Returns a strong entity tag: any change of the JSON text makes another one. */
+    private static String tag(byte[] text) {
+        return '"' + UUID.nameUUIDFromBytes(text).toString() + '"';
+    }
+
+    private static byte[] text(JsonNode value) {
+        return value.toString().getBytes(StandardCharsets.UTF_8);
     }
 }

@@ -13,8 +13,6 @@ import org.slotwise.rest.json.JsonFields;
 
 /** JSON body of a request. */
 final class RequestBody {
-    /** Largest body, bytes; a choice of scheduler has less than a hundred. */
-    private static final int MAX_BODY_BYTES = 16 * 1024;
     private static final String NO_CODING = "identity";
 
     private RequestBody() {
@@ -44,9 +42,9 @@ final class RequestBody {
     }
 
     private static JsonNode parse(InputStream body) throws IOException {
-        byte[] text = body.readNBytes(MAX_BODY_BYTES + 1);
-        if (text.length > MAX_BODY_BYTES) {
-            throw new ProblemException(413, "body too large; expected at most " + MAX_BODY_BYTES + " bytes");
+        byte[] text = body.readNBytes(SlotwiseApplication.MAX_BODY_BYTES + 1);
+        if (text.length > SlotwiseApplication.MAX_BODY_BYTES) {
+            throw new ProblemException(413, "body too large; expected at most " + SlotwiseApplication.MAX_BODY_BYTES + " bytes");
         }
         try {
             return JsonFields.parse(text);

@@ -6,6 +6,9 @@ import javax.ws.rs.core.Application;
 
 /** All resources and providers, for whatever container mounts them. */
 public final class SlotwiseApplication extends Application {
+    /** Largest body of a request, bytes; a choice of scheduler has less than a hundred. */
+    public static final int MAX_BODY_BYTES = 16 * 1024;
+
     private final Set<Object> singletons;
 
     /** Takes the controller to show. */

@@ -14,7 +14,6 @@ import javax.ws.rs.Produces;
 import javax.ws.rs.core.Context;
 import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.core.MediaType;
-import javax.ws.rs.core.Request;
 import javax.ws.rs.core.Response;
 import org.slotwise.rest.json.InvalidJsonException;
 import org.slotwise.rest.system.SystemResources;
@@ -41,9 +40,9 @@ public class SystemResource {
 
     /** Reads it, with an entity tag if it can be changed. */
     @GET
-    public Response read(@Context Request request) {
+    public Response read(@Context HttpHeaders headers) {
         JsonNode value = found(resource.read());
-        return resource.canChange() ? Preconditions.answer(request, value) : Response.ok(value).build();
+        return resource.canChange() ? Preconditions.answer(headers, value) : Response.ok(value).build();
     }
 
     JsonNode found(Optional<JsonNode> value) {
@@ -62,10 +61,10 @@ public class SystemResource {
         /** Changes it. */
         @PUT
         @Consumes(MediaType.APPLICATION_JSON)
-        public JsonNode change(@Context Request request, @Context HttpHeaders headers, InputStream body) throws IOException {
+        public JsonNode change(@Context HttpHeaders headers, InputStream body) throws IOException {
             JsonNode value = RequestBody.read(headers, body);
             try {
-                return found(resource.put(value, Preconditions.of(request, headers)));
+                return found(resource.put(value, Preconditions.of(headers)));
             } catch (InvalidJsonException e) {
                 throw new ProblemException(422, e.getMessage());
             }
@@ -83,8 +82,8 @@ public class SystemResource {
 
         /** Removes it. */
         @DELETE
-        public void delete(@Context Request request, @Context HttpHeaders headers) {
-            if (!resource.delete(Preconditions.of(request, headers))) {
+        public void delete(@Context HttpHeaders headers) {
+            if (!resource.delete(Preconditions.of(headers))) {
                 throw new ProblemException(404, resource.unknown());
             }
         }

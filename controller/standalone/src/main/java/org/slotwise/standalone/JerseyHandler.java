@@ -3,9 +3,11 @@ package org.slotwise.standalone;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.security.Principal;
+import java.util.concurrent.TimeUnit;
 import javax.ws.rs.core.SecurityContext;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpHeader;
@@ -24,13 +26,15 @@ import org.glassfish.jersey.server.ApplicationHandler;
 import org.glassfish.jersey.server.ContainerRequest;
 import org.glassfish.jersey.server.ContainerResponse;
 import org.glassfish.jersey.server.ResourceConfig;
+import org.glassfish.jersey.server.spi.ContainerResponseWriter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slotwise.rest.SlotwiseApplication;
 
 /** The JAX-RS resources. They get a request when all of it is here, and their answer is sent when all of it is known. */
 final class JerseyHandler extends Handler.Abstract {
-    /** Larger bodies are not even read; the resources have limits of their own. */
-    private static final int MAX_BODY_BYTES = 64 * 1024;
+    /** Longest body that is read; those above the resources' limit are rejected then, without the end of the connection. */
+    private static final int MAX_READ_BYTES = 64 * 1024;
     private static final Logger LOG = LoggerFactory.getLogger(JerseyHandler.class);
     private static final SecurityContext NOBODY = new Anybody();
 
@@ -51,11 +55,12 @@ final class JerseyHandler extends Handler.Abstract {
             return true;
         }
         // Before it is read: Jetty goes on with a body that turns out too long after it has told so, when the answer may be on its way.
-        if (request.getLength() > MAX_BODY_BYTES) {
-            refuse(request, HttpStatus.PAYLOAD_TOO_LARGE_413, "body too large; expected at most " + MAX_BODY_BYTES + " bytes", response, callback);
+        if (request.getLength() > MAX_READ_BYTES) {
+            refuse(request, HttpStatus.PAYLOAD_TOO_LARGE_413, "body too large; expected at most " + SlotwiseApplication.MAX_BODY_BYTES + " bytes",
+                    response, callback);
             return true;
         }
-        Content.Source.asByteArrayAsync(request, MAX_BODY_BYTES, new Promise.Invocable<byte[]>() {
+        Content.Source.asByteArrayAsync(request, MAX_READ_BYTES, new Promise.Invocable<byte[]>() {
             @Override
             public void succeeded(byte[] body) {
                 answerOrFail(request, body, response, callback);
@@ -100,7 +105,7 @@ final class JerseyHandler extends Handler.Abstract {
                     "invalid character in the URI; expected percent-encoding");
             return;
         }
-        // Jersey counts no bytes of a body that it does not write.
+        // A body that Jersey does not write has no length.
         boolean isHead = HttpMethod.HEAD.is(request.getMethod());
         ContainerRequest asked = new ContainerRequest(
                 base, uri, isHead ? HttpMethod.GET.asString() : request.getMethod(), NOBODY, new MapPropertiesDelegate(), resources.getConfiguration());
@@ -108,21 +113,25 @@ final class JerseyHandler extends Handler.Abstract {
             asked.headers(field.getName(), field.getValue());
         }
         asked.setEntityStream(new ByteArrayInputStream(body));
-        Entity entity = new Entity();
-        ContainerResponse answer = answers.make(() -> resources.apply(asked, entity).get());
-        int size = entity.size();
+        Answer answer = answers.make(() -> {
+            Answer made = new Answer();
+            asked.setWriter(made);
+            resources.handle(asked);
+            return made;
+        });
+        int size = answer.size();
         if (!answers.mayWait(size)) {
             response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
             ProblemAnswer.send(request, response, callback, HttpStatus.SERVICE_UNAVAILABLE_503,
                     "the client is not reading its responses; retry in 1 s");
             return;
         }
-        response.setStatus(answer.getStatus());
-        answer.getStringHeaders().forEach((name, values) -> values.forEach(value -> response.getHeaders().add(name, value)));
+        response.setStatus(answer.head.getStatus());
+        answer.head.getStringHeaders().forEach((name, values) -> values.forEach(value -> response.getHeaders().add(name, value)));
         if (isHead && size > 0) {
             response.getHeaders().put(HttpHeader.CONTENT_LENGTH, size);
         }
-        response.write(true, isHead ? BufferUtil.EMPTY_BUFFER : entity.bytes(), Callback.from(callback, () -> answers.taken(size)));
+        response.write(true, isHead ? BufferUtil.EMPTY_BUFFER : answer.bytes(), Callback.from(callback, () -> answers.taken(size)));
     }
 
     /** Returns the path; as it is written if it has matrix parameters, which the canonical one lacks, so that the resources reject them. */
@@ -130,10 +139,43 @@ final class JerseyHandler extends Handler.Abstract {
         return uri.getPath().indexOf(';') < 0 ? uri.getCanonicalPath() : uri.getPath();
     }
 
-    /** What is written, without a copy. */
-    private static final class Entity extends ByteArrayOutputStream {
+    /** Answer of the resources. Jersey's own writer replaces the length that a 304 has by that of what is written. */
+    private static final class Answer extends ByteArrayOutputStream implements ContainerResponseWriter {
+        private ContainerResponse head;
+
+        /** Returns the body, without a copy. */
         private ByteBuffer bytes() {
             return ByteBuffer.wrap(buf, 0, count);
+        }
+
+        @Override
+        public OutputStream writeResponseStatusAndHeaders(long length, ContainerResponse response) {
+            head = response;
+            return this;
+        }
+
+        @Override
+        public boolean suspend(long timeout, TimeUnit unit, TimeoutHandler handler) {
+            throw new UnsupportedOperationException("no resource is asynchronous");
+        }
+
+        @Override
+        public void setSuspendTimeout(long timeout, TimeUnit unit) {
+            throw new UnsupportedOperationException("no resource is asynchronous");
+        }
+
+        @Override
+        public void commit() {
+        }
+
+        @Override
+        public void failure(Throwable error) {
+            throw new IllegalStateException("request failed", error);
+        }
+
+        @Override
+        public boolean enableResponseBuffering() {
+            return false;
         }
     }
 

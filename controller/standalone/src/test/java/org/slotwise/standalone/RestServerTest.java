@@ -13,9 +13,9 @@ import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import java.io.IOException;
 import java.lang.reflect.Method;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -552,7 +552,7 @@ class RestServerTest {
             try {
                 new Socket(InetAddress.getLoopbackAddress(), port).close();
                 Thread.yield();
-            } catch (ConnectException refused) {
+            } catch (SocketException refused) {
                 return;
             }
         }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files of flows: read once a scenario is known, so that a line that is wrong is a problem of the scenario.
+
+use std::io::BufRead;
+
+use slotwise_workload::{CoflowTrace, Flow, FlowList, Hosts, Problem as Wrong, Replay, WorkloadError};
+
+use super::{FileFormat, WORKLOADS, WorkloadSource};
+use crate::address::Endpoint;
+use crate::model::Scenario;
+use crate::problem::Problem;
+use crate::routed::Party;
+
+/// Opens a file by its path as a scenario has it.
+pub type OpenFile<'a> = dyn FnMut(&str) -> Result<Box<dyn BufRead>, String> + 'a;
+
+/// Largest number of flows of a file.
+const MAX_FLOWS: usize = 50_000_000;
+
+/// Problem and expected value of an error of a workload.
+pub(super) fn parts(error: &WorkloadError) -> (String, String) {
+    let text = error.problem.to_string();
+    let (reason, expected) = match text.split_once("; expected ") {
+        Some((reason, expected)) => (reason.to_owned(), expected.to_owned()),
+        None => (text, "another value".to_owned()),
+    };
+    match &error.place {
+        slotwise_workload::Place::Setting(setting) => (format!("'{setting}': {reason}"), expected),
+        _ => (reason, expected),
+    }
+}
+
+/// Reads the files of a scenario's workloads. Returns the problems with them.
+pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Problem> {
+    let names = host_names(scenario);
+    let mut problems = Vec::new();
+    for (index, workload) in scenario.workloads.iter_mut().enumerate() {
+        let hosts = workload.hosts.iter().map(|host| names[*host].clone());
+        let hosts = Hosts::named(hosts);
+        let WorkloadSource::File(file) = &mut workload.source else {
+            continue;
+        };
+        let format = file.format;
+        let mut report = |reason, expected| problems.push(wrong(index, format, reason, expected));
+        let reader = match open(&file.path) {
+            Ok(reader) => reader,
+            Err(reason) => {
+                report(
+                    reason,
+                    "a file beside this one, or in the directory of '--data'".to_owned(),
+                );
+                continue;
+            }
+        };
+        match read(&file.path, reader, format, hosts) {
+            Ok(flows) if flows.is_empty() => report(format!("{}: no flows", file.path), "at least one flow".to_owned()),
+            Ok(flows) => file.flows = flows.into(),
+            Err(error) => {
+                let (reason, expected) = parts(&error);
+                report(format!("{}: {reason}", error.place), expected);
+            }
+        }
+    }
+    problems
+}
+
+fn read(path: &str, reader: Box<dyn BufRead>, format: FileFormat, hosts: Hosts) -> Result<Vec<Flow>, WorkloadError> {
+    match format {
+        FileFormat::List(format) => collected(path, FlowList::new(path, reader, format, hosts)?),
+        FileFormat::Pcap => collected(path, Replay::new(path, reader, hosts.count())?),
+        FileFormat::Coflows(divisor) => {
+            let trace = CoflowTrace::new(path, reader, divisor)?;
+            if trace.hosts() > hosts.count() {
+                let problem = Wrong::Range {
+                    expected: format!("a workload with at least {} hosts", trace.hosts()),
+                    got: hosts.count().to_string(),
+                };
+                return Err(WorkloadError::file(path, problem));
+            }
+            let mut flows = Vec::new();
+            for coflow in trace {
+                let first = flows.len() as u64;
+                flows.extend(coflow?.flows(first));
+                at_most(path, flows.len())?;
+            }
+            Ok(flows)
+        }
+    }
+}
+
+fn collected(path: &str, flows: impl Iterator<Item = Result<Flow, WorkloadError>>) -> Result<Vec<Flow>, WorkloadError> {
+    let mut all = Vec::new();
+    for flow in flows {
+        all.push(flow?);
+        at_most(path, all.len())?;
+    }
+    Ok(all)
+}
+
+fn at_most(path: &str, count: usize) -> Result<(), WorkloadError> {
+    if count <= MAX_FLOWS {
+        return Ok(());
+    }
+    let problem = Wrong::Range {
+        expected: format!("at most {MAX_FLOWS} flows"),
+        got: "more".to_owned(),
+    };
+    Err(WorkloadError::file(path, problem))
+}
+
+/// Names of all hosts, by their numbers.
+fn host_names(scenario: &Scenario) -> Vec<String> {
+    let groups = (0..scenario.routed.hosts.len()).map(Party::Group);
+    let star = scenario.host_names(Party::Star(Endpoint::All));
+    star.into_iter()
+        .chain(groups.flat_map(|group| scenario.host_names(group)))
+        .collect()
+}
+
+/// Problems of a scenario whose files cannot be read, as it was not read from a file itself.
+pub(crate) fn unread(scenario: &Scenario) -> Vec<Problem> {
+    let workloads = (0..).zip(&scenario.workloads);
+    let files = workloads.filter_map(|(index, workload)| match &workload.source {
+        WorkloadSource::File(file) if file.flows.is_empty() => Some(wrong(
+            index,
+            file.format,
+            format!("{}: scenario without a directory", file.path),
+            "a scenario file, beside which it is".to_owned(),
+        )),
+        _ => None,
+    });
+    files.collect()
+}
+
+fn wrong(index: usize, format: FileFormat, reason: String, expected: String) -> Problem {
+    Problem {
+        pointer: format!("/{WORKLOADS}/{index}/{}/file", format.key()),
+        line: None,
+        other: None,
+        reason,
+        expected,
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Workloads of the traffic of a network, for its owner.
+
+use slotwise_units::{Bytes, Instant};
+
+use super::{FlowProgress, WorkloadUse};
+use crate::Traffic;
+
+impl Traffic {
+    /// The first bit of the frame that [`Traffic::transmit`] wrote last leaves its host at this time.
+    pub fn leaves(&mut self, at: Instant) {
+        self.workloads.leaves(at);
+    }
+
+    /// Flows of workloads that ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<FlowProgress> {
+        self.workloads.take_ended()
+    }
+
+    /// Flows of workloads that have started and not ended.
+    pub fn in_progress(&self) -> Vec<FlowProgress> {
+        self.workloads.in_progress()
+    }
+
+    /// Number of ends of workloads' flows at all hosts.
+    pub fn flow_ends(&self) -> usize {
+        self.workloads.ends()
+    }
+
+    /// Bytes of workloads that arrived and were not what was sent, of flows that have ended.
+    pub fn wrong_bytes_of_workloads(&self) -> Bytes {
+        self.workloads.wrong()
+    }
+
+    /// Number of flows of each workload so far.
+    pub fn workload_uses(&self) -> &[WorkloadUse] {
+        self.workloads.uses()
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What became of the flows of workloads. No packet depends on it, but flows of a closed loop or a collective wait for arrivals.
+
+use rustc_hash::FxHashMap;
+use slotwise_scenario::{FlowTransport, Transport};
+use slotwise_transport::segment::TCP_HEADER;
+use slotwise_transport::{FlowKey, xcp};
+use slotwise_units::{Bytes, Instant};
+use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ipv4};
+use slotwise_workload::{Flow, Framing};
+
+use super::host::Noted;
+
+/// A flow of a workload, and what has become of it so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowProgress {
+    /// Index of its workload.
+    pub workload: usize,
+    /// The flow as its workload has it; its start counts from that of the workload.
+    pub flow: Flow,
+    /// Number of the sending host in the network.
+    pub from: usize,
+    /// Number of the receiving host.
+    pub to: usize,
+    /// Transport.
+    pub transport: FlowTransport,
+    /// Start.
+    pub start: Instant,
+    /// First bit of data out of the host.
+    pub first_out: Option<Instant>,
+    /// Arrival of the last byte.
+    pub last_in: Option<Instant>,
+    /// Arrival of the last acknowledgment; `None` also without acknowledgments.
+    pub acknowledged: Option<Instant>,
+    /// Segments sent again, until the last acknowledgment.
+    pub retransmissions: u64,
+    /// Retransmission timeouts, until the last acknowledgment.
+    pub timeouts: u64,
+    /// Routers on the path of the last packet.
+    pub hops: u8,
+}
+
+impl FlowProgress {
+    pub(super) fn new(
+        workload: usize,
+        flow: Flow,
+        (from, to): (usize, usize),
+        transport: FlowTransport,
+        start: Instant,
+    ) -> FlowProgress {
+        FlowProgress {
+            workload,
+            flow,
+            from,
+            to,
+            transport,
+            start,
+            first_out: None,
+            last_in: None,
+            acknowledged: None,
+            retransmissions: 0,
+            timeouts: 0,
+            hops: 0,
+        }
+    }
+}
+
+/// Number of flows of a workload so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkloadUse {
+    /// Flows that have started.
+    pub started: u64,
+    /// Flows among them that have arrived.
+    pub arrived: u64,
+    /// Flows that could not start, as all ports between their hosts were in use.
+    pub refused: u64,
+}
+
+/// Flows in progress and those that have ended.
+pub(super) struct Records {
+    /// By the addresses of their data. Nothing depends on its order.
+    in_progress: FxHashMap<FlowKey, FlowProgress>,
+    ended: Vec<FlowProgress>,
+    /// Flows whose senders have given up before the data arrived.
+    given_up: Vec<FlowProgress>,
+    uses: Vec<WorkloadUse>,
+}
+
+impl Records {
+    pub(super) fn new(workloads: usize) -> Records {
+        Records {
+            in_progress: FxHashMap::default(),
+            ended: Vec::new(),
+            given_up: Vec::new(),
+            uses: vec![WorkloadUse::default(); workloads],
+        }
+    }
+
+    pub(super) fn begin(&mut self, key: FlowKey, progress: FlowProgress) {
+        self.uses[progress.workload].started += 1;
+        self.in_progress.insert(key, progress);
+    }
+
+    pub(super) fn refuse(&mut self, workload: usize) {
+        self.uses[workload].refused += 1;
+    }
+
+    /// Returns true if no data of a flow has left its host.
+    pub(super) fn waits_for_data(&self, key: &FlowKey) -> bool {
+        self.in_progress
+            .get(key)
+            .is_some_and(|progress| progress.first_out.is_none())
+    }
+
+    pub(super) fn leaves(&mut self, key: &FlowKey, at: Instant) {
+        if let Some(progress) = self.in_progress.get_mut(key) {
+            progress.first_out.get_or_insert(at);
+        }
+    }
+
+    /// Adds an event. Returns the workload and the flow if all of its data has arrived now.
+    pub(super) fn note(&mut self, noted: Noted, now: Instant) -> Option<(usize, Flow)> {
+        match noted {
+            Noted::Arrived { key, hops } => {
+                let progress = self
+                    .in_progress
+                    .get_mut(&key)
+                    .filter(|progress| progress.last_in.is_none())?;
+                progress.last_in = Some(now);
+                progress.hops = hops;
+                let (workload, flow) = (progress.workload, progress.flow);
+                self.uses[workload].arrived += 1;
+                if progress.transport == FlowTransport::Udp {
+                    self.ended.extend(self.in_progress.remove(&key));
+                }
+                Some((workload, flow))
+            }
+            Noted::Acknowledged { key, stats } => {
+                let mut progress = self.in_progress.remove(&key)?;
+                progress.acknowledged = Some(now);
+                progress.retransmissions = stats.retransmissions;
+                progress.timeouts = stats.timeouts;
+                self.ended.push(progress);
+                None
+            }
+            Noted::GivenUp { key, stats } => {
+                let mut progress = self.in_progress.remove(&key)?;
+                progress.retransmissions = stats.retransmissions;
+                progress.timeouts = stats.timeouts;
+                match progress.last_in {
+                    Some(_) => self.ended.push(progress),
+                    None => self.given_up.push(progress),
+                }
+                None
+            }
+        }
+    }
+
+    pub(super) fn take_ended(&mut self) -> Vec<FlowProgress> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Flows that have started and not ended, by workload and number.
+    pub(super) fn in_progress(&self) -> Vec<FlowProgress> {
+        let mut flows: Vec<FlowProgress> = self.in_progress.values().chain(&self.given_up).copied().collect();
+        flows.sort_by_key(|progress| (progress.workload, progress.flow.number));
+        flows
+    }
+
+    pub(super) fn uses(&self) -> &[WorkloadUse] {
+        &self.uses
+    }
+}
+
+/// Packets of a flow with a transport, for its completion time in an idle network.
+pub fn framing(transport: FlowTransport, packet_bytes: u32) -> Framing {
+    let overhead = match transport {
+        FlowTransport::Udp => DATAGRAM_HEADER_BYTES,
+        FlowTransport::Stream(Transport::Xcp) => Ipv4::SIZE + xcp::SIZE + TCP_HEADER,
+        FlowTransport::Stream(_) => Ipv4::SIZE + TCP_HEADER,
+    };
+    Framing {
+        payload: Bytes::new(packet_bytes.into()) - Bytes::of(overhead),
+        overhead: Bytes::of(overhead),
+    }
+}
