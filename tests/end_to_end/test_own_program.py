@@ -45,7 +45,9 @@ def with_detours(program: dict) -> dict:
     (ingress,) = (pipeline for pipeline in changed["pipelines"] if pipeline["name"] == "ingress")
     (routes,) = (table for table in ingress["tables"] if table["name"] == "RouterIngress.ipv4_route")
     (to_port,) = (action for action in changed["actions"] if action["name"] == "RouterIngress.to_port")
-    (nothing,) = (action["id"] for action in changed["actions"] if action["name"] == "NoAction" and not action["runtime_data"])
+    (nothing,) = (
+        action["id"] for action in changed["actions"] if action["name"] == "NoAction" and not action["runtime_data"]
+    )
     sent = to_port["primitives"][-4:]
     targets = [primitive["parameters"][0]["value"] for primitive in sent]
     assert targets[:3] == [["ethernet", "dst"], ["ethernet", "src"], ["standard_metadata", "egress_spec"]], targets
@@ -63,7 +65,12 @@ def with_detours(program: dict) -> dict:
             "actions": ["RouterIngress.detour", "NoAction"],
             "base_default_next": behind,
             "next_tables": {"RouterIngress.detour": behind, "NoAction": behind},
-            "default_entry": {"action_id": nothing, "action_const": False, "action_data": [], "action_entry_const": False},
+            "default_entry": {
+                "action_id": nothing,
+                "action_const": False,
+                "action_data": [],
+                "action_entry_const": False,
+            },
         }
     )
     counters = changed["counter_arrays"]
@@ -96,7 +103,13 @@ def home(tmp_path, monkeypatch):
 
 
 # Datagrams for server.0 go by south instead of north.
-BY_SOUTH = {"switch": "west", "table": "detours", "match": {"dst": "10.1.0.3/32"}, "action": "detour", "params": {"port": 2, "mac": "02:fe:00:00:00:02"}}
+BY_SOUTH = {
+    "switch": "west",
+    "table": "detours",
+    "match": {"dst": "10.1.0.3/32"},
+    "action": "detour",
+    "params": {"port": 2, "mac": "02:fe:00:00:00:02"},
+}
 
 
 def scenario(path: Path, **keys) -> Path:
@@ -104,7 +117,9 @@ def scenario(path: Path, **keys) -> Path:
     text = {
         "base": os.path.relpath(ROUTERS, path.parent),
         "duration": "1 s",
-        "flows": [{"name": "probe", "from": "client", "to": "server", "udp": {"rate": "1 Mbit/s", "process": "constant"}}],
+        "flows": [
+            {"name": "probe", "from": "client", "to": "server", "udp": {"rate": "1 Mbit/s", "process": "constant"}}
+        ],
         "changes": None,
         **keys,
     }
@@ -201,8 +216,21 @@ flows: [{from: client, to: server, transport: xcp}]
 
 def test_the_default_action_of_a_table_of_ours_that_no_application_writes(tmp_path):
     # Without a share of the spare bandwidth XCP gives a sender nothing to grow by.
-    slow = {"alpha_q16": 0, "beta_q16": 0, "gamma_q16": 0, "initial_rtt_ns": 50_000_000, "min_control_ns": 1_000_000, "min_queue_ns": 2_000_000, "quantum_ns": 0}
-    entry = {"switch": ["west", "east"], "table": "RouterIngress.xcp_params", "action": "set_xcp_params", "params": slow}
+    slow = {
+        "alpha_q16": 0,
+        "beta_q16": 0,
+        "gamma_q16": 0,
+        "initial_rtt_ns": 50_000_000,
+        "min_control_ns": 1_000_000,
+        "min_queue_ns": 2_000_000,
+        "quantum_ns": 0,
+    }
+    entry = {
+        "switch": ["west", "east"],
+        "table": "RouterIngress.xcp_params",
+        "action": "set_xcp_params",
+        "params": slow,
+    }
     goodput = []
     for name, tables in (("fast", []), ("slow", [entry])):
         path = tmp_path / f"{name}.yaml"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries of tables that no application of the controller writes: those of a P4 program of one's own.
+//! Entries of tables that no application of the controller writes: those of a custom P4 program.
 //!
 //! Names and widths are those of the program's P4Info, which is not read here: whoever has it compares an entry with it.
 
@@ -148,7 +148,7 @@ impl Match {
 }
 
 section! {
-    /// Entry of a table that no application of the controller writes: of a P4 program of one's own
+    /// Entry of a table that no application of the controller writes: of a custom P4 program
     /// (docs/write-your-own.md). The controller writes it after the program, and again after each restart of the
     /// switch. Names are those of the program's P4Info, with or without the name of their control.
     #[derive(Debug)]

@@ -22,7 +22,10 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
 
 /// The values of a scenario in their order, without the names of fields (FNV-1a, 64 bits).
 fn digest(scenario: &Scenario) -> u64 {
-    let text = format!("{scenario:?}");
+    // A file without workloads and entries for tables has the values that it had before there were any.
+    let text = format!("{scenario:?}")
+        .replace(", workloads: []", "")
+        .replace(", tables: []", "");
     let mut values = String::new();
     for word in text.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')) {
         let is_field = word.ends_with(": ") && !word.contains('"');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries for tables of a P4 program of one's own, as the controller's application `tables` reads them (schema/network.schema.json).
+//! Entries for tables of a custom P4 program, as the controller's application `tables` reads them (schema/network.schema.json).
 
 use super::App;
 use crate::tables::document;

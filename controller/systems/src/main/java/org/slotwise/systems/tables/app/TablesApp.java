@@ -14,7 +14,7 @@ import org.slotwise.control.topology.Topology;
 import org.slotwise.systems.tables.model.FixedEntries;
 
 /**
- * Writes fixed entries to tables that no other application writes: those of a P4 program of one's own. Its switches belong to other
+ * Writes fixed entries to tables that no other application writes: those of a custom P4 program. Its switches belong to other
  * applications. Entries that the program itself has in these tables stay.
  */
 public final class TablesApp extends TableApp<TablesApp.State, TablesView> {
