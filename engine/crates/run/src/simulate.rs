@@ -41,7 +41,7 @@ pub struct SimulateArgs {
     sample_frames: Option<u32>,
     /// Hold the run at TIME, counted from the first phase, e.g. '10 ms'
     ///
-    /// Time stands still while REST API, P4Runtime and page answer, until a line of stdin says how to go on: 'step TIME',
+    /// Time stands still while REST API, P4Runtime and page answer, until a line of stdin has an order: 'step TIME',
     /// 'continue' or 'end' (docs/p4runtime.md).
     #[arg(long, value_name = "TIME", value_parser = hold::time)]
     hold_at: Option<Duration>,
