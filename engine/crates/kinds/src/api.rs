@@ -12,7 +12,7 @@ use slotwise_traffic::HostMode;
 pub struct WorldOptions {
     /// Seed of every random choice.
     pub seed: u64,
-    /// Who plays the hosts.
+    /// Player of the hosts.
     pub host_mode: HostMode,
     /// What is captured; `None` captures nothing.
     pub captures: Option<Capturing>,

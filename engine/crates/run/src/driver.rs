@@ -6,7 +6,7 @@
 //! controller, hosts        ------------------> clock ---------------> run ---> terminal, page, events, report
 //! ```
 //!
-//! Those on the left are threads and processes. The clock hears them while it lets time pass; who looks on is told between two looks.
+//! Those on the left are threads and processes. The clock hears them while it lets time pass; spectators see the network between two steps.
 
 use std::collections::BTreeMap;
 use std::time;
@@ -126,7 +126,7 @@ pub struct Ended {
     pub notes: Vec<String>,
 }
 
-/// Those who look at a run.
+/// Spectators of a run.
 pub struct Spectators {
     /// The terminal; without it nothing is sampled.
     pub view: Option<LiveView>,
@@ -170,7 +170,7 @@ impl<C: Clock> Run<C> {
         }
     }
 
-    /// Runs to the next look at the network, and shows it to those who look on.
+    /// Runs to the next look at the network, and shows it to the spectators.
     ///
     /// # Errors
     /// When the run cannot go on.

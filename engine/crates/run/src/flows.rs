@@ -17,7 +17,7 @@ use crate::run::PhaseRun;
 /// Bytes that each flow had received by the end of each phase that is over, in the order of [`World::flow_results`].
 pub type PhaseBytes = BTreeMap<usize, Vec<Bytes>>;
 
-/// Who generates the flows of a run.
+/// Source of the flows of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Players {
     /// The engine.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Hosts outside, simulated, or both.
 
-/// Who plays the hosts.
+/// Player of the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostMode {
     /// The caller: frames go in and come out.
