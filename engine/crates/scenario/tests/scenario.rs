@@ -43,7 +43,7 @@ fn star4_has_the_times_and_sizes_of_its_comment() {
 fn a_fibre_too_slow_for_a_packet_in_a_slot_is_refused_with_both_sizes() {
     let slow = STAR4.replacen("rate_bps: 200000000", "rate_bps: 40000000", 1);
     let refused = Scenario::parse(slow.as_bytes()).unwrap_err().to_string();
-    let reason = "at 40 Mb/s an open slot carries 1200 bytes, less than the 1480 bytes of a full-size packet";
+    let reason = "at 40000000 bit/s an open slot carries 1200 bytes, less than the 1480 bytes of a full-size packet";
     assert!(refused.contains(reason), "{refused}");
 }
 
