@@ -79,9 +79,11 @@ fn read(path: &str, reader: Box<dyn BufRead>, format: FileFormat, hosts: Hosts) 
             }
             let mut flows = Vec::new();
             for coflow in trace {
+                let coflow = coflow?;
+                let width = usize::try_from(coflow.width()).unwrap_or(usize::MAX);
+                at_most(path, flows.len().saturating_add(width))?;
                 let first = flows.len() as u64;
-                flows.extend(coflow?.flows(first));
-                at_most(path, flows.len())?;
+                flows.extend(coflow.flows(first));
             }
             Ok(flows)
         }
