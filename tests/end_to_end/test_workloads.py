@@ -125,7 +125,10 @@ def test_lists_are_played_as_they_are_written(tmp_path):
     assert list(flows["from"]) == [0, 1, 1]
     assert list(flows["hops"]) == [2, 2, 2]
     assert (flows["slowdown"] == 1).all()
+    # From the first start to the last arrival, wherever the workload starts.
+    last = flows["last_in_ms"][flows["coflow"] == 7].max()
     assert report["workloads"][0]["coflow_ns"]["count"] == 1
+    assert report["workloads"][0]["coflow_ns"]["max"] == pytest.approx((last - 1.001) * 1e6)
 
     (data / "flows.csv").write_text("\n".join([*rows[:2], "5,h.0,g.1,1,"]) + "\n")
     done = slotwise("check", tmp_path / "run" / "scenario.yaml", "--data", data)

@@ -38,6 +38,16 @@ def test_quantiles_are_those_of_the_report_and_intervals_are_over_the_runs(tmp_p
     assert row["high"] - row["low"] == pytest.approx(2 * 12.706 * math.sqrt(2) / math.sqrt(2))
     alone = completions.by_size(first, quantile=0.5).to_dict("records")[0]
     assert alone["slowdown"] == 50 and math.isnan(alone["low"])
+    # Halves are rounded up, as in the report: the third of five values, and the 149th of 150.
+    for count, quantile, expected in [(5, 0.5, 3), (150, 0.99, 149)]:
+        odd = report(tmp_path / str(count + 1000), range(1, count + 1))
+        assert completions.by_size(odd, quantile=quantile)["slowdown"][0] == expected
+
+
+def test_intervals_of_many_runs_are_those_of_student():
+    # scipy.stats.t.ppf(0.975, 19) is 2.093.
+    low, high = completions.interval(list(range(20)))
+    assert high - low == pytest.approx(2 * 2.093 * math.sqrt(35 / 20))
 
 
 def test_sizes_at_a_bound_are_in_the_range_above(tmp_path):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,21 @@ STUDENT = (
     2.160,
     2.145,
     2.131,
+    2.120,
+    2.110,
+    2.101,
+    2.093,
+    2.086,
+    2.080,
+    2.074,
+    2.069,
+    2.064,
+    2.060,
+    2.056,
+    2.052,
+    2.048,
+    2.045,
+    2.042,
     1.96,
 )
 MAX_POINTS = 2_000
@@ -187,7 +203,8 @@ def _completed(flows: DataFrame) -> DataFrame:
 def _quantile(values: numpy.ndarray, quantile: float) -> float:
     """The round(q n)-th smallest value, as in the report."""
     numpy = _import("numpy")
-    place = min(max(round(quantile * len(values)), 1), len(values))
+    # Halves are rounded up: round() would take the even neighbour.
+    place = min(max(floor(quantile * len(values) + 0.5), 1), len(values))
     return float(numpy.sort(values)[place - 1])
 
 

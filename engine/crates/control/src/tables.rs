@@ -394,8 +394,8 @@ impl Check {
 
     /// Entries with one key, and entries beyond the size of a table.
     fn room(&mut self, place: &str, index: usize, entry: &TableEntry, table: &Table) {
-        let mut key = entry.key.clone();
-        key.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut key: Vec<(&String, Match)> = entry.key.iter().map(|(name, value)| (name, value.plain())).collect();
+        key.sort_by_key(|(name, _)| *name);
         let key = (
             entry.switch,
             entry.table.clone(),
@@ -675,6 +675,15 @@ mod tests {
         assert_eq!(
             problems,
             ["/tables/2: duplicate entry, first in /tables/0; expected each once"]
+        );
+        // The same numbers in two notations.
+        let (_, problems) = checked(&[
+            "table: lpm_table, match: {hdr.key.a: 5, hdr.key.c: 10.0.0.0/8}, action: answer, params: {value: 1}",
+            "table: lpm_table, match: {hdr.key.c: 0x0a000000/8, hdr.key.a: 5}, action: answer, params: {value: 2}",
+        ]);
+        assert_eq!(
+            problems,
+            ["/tables/1: duplicate entry, first in /tables/0; expected each once"]
         );
         let many: Vec<String> = (0..1026).map(entry).collect();
         let many: Vec<&str> = many.iter().map(|entry| &**entry).collect();

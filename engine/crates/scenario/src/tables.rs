@@ -130,6 +130,21 @@ impl fmt::Display for Number {
 }
 
 impl Match {
+    /// The same, however a file writes its numbers.
+    #[must_use]
+    pub fn plain(self) -> Match {
+        let plain = |number: Number| Number {
+            notation: Notation::Integer,
+            ..number
+        };
+        match self {
+            Match::Value(value) => Match::Value(plain(value)),
+            Match::Prefix(value, bits) => Match::Prefix(plain(value), bits),
+            Match::Masked(value, mask) => Match::Masked(plain(value), plain(mask)),
+            Match::Range(low, high) => Match::Range(plain(low), plain(high)),
+        }
+    }
+
     fn parse(text: &str) -> Option<Match> {
         if let Some((value, mask)) = text.split_once("&&&") {
             return Some(Match::Masked(Number::parse(value)?, Number::parse(mask)?));

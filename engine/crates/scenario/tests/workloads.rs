@@ -265,6 +265,33 @@ fn lists_traces_and_their_errors_are_read_from_a_directory() {
 }
 
 #[test]
+fn packets_of_a_capture_are_datagrams_of_their_size() {
+    let directory = std::env::temp_dir().join(format!("slotwise-capture-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    // Version 2.4, raw IP; of each packet the IP header.
+    let mut capture: Vec<u8> = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    for length in [1500_u16, 29, 20] {
+        let record = [0, 0, 20, u32::from(length)];
+        capture.extend(record.iter().flat_map(|word| word.to_le_bytes()));
+        let [high, low] = length.to_be_bytes();
+        capture.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    }
+    std::fs::write(directory.join("c.pcap"), capture).unwrap();
+    let main = directory.join("main.yaml");
+    std::fs::write(&main, format!("{ROUTER}workloads:\n- pcap: {{file: c.pcap}}\n")).unwrap();
+    let scenario = ScenarioFile::open(&main).and_then(|file| file.scenario()).unwrap();
+    let sizes: Vec<u64> = flows(&scenario.workloads[0], 10)
+        .iter()
+        .map(|flow| flow.size.get())
+        .collect();
+    assert_eq!(sizes, [1472, 1, 1]);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_line() {
     for (entry, expected) in [
         ("{sizes: websearch}", "at least one of load, closed"),

@@ -97,6 +97,20 @@ impl CollectiveConfig {
         }
     }
 
+    /// Returns a bound of the numbers of steps that need no other: those of the first turn, part, or passage of a micro-batch.
+    fn first_steps(&self) -> u64 {
+        let hosts = u64::from(self.hosts);
+        match self.operation {
+            Operation::RingAllReduce => hosts,
+            Operation::TreeAllReduce { .. } => 2 * (hosts - 1),
+            Operation::AllToAll => self.steps(),
+            Operation::ExpertPipeline { stages, .. } => {
+                let group = hosts / u64::from(stages);
+                group * group
+            }
+        }
+    }
+
     /// Returns the size of part `part` of `parts`; the parts differ by a byte at most.
     fn part(&self, part: u64, parts: u64) -> Bytes {
         self.size / parts + Bytes::new(u64::from(part < (self.size % Bytes::new(parts)).get()))
@@ -308,7 +322,7 @@ impl Collective {
 
     fn begin(&mut self, now: Instant) {
         self.left = self.config.steps();
-        for number in 0..self.left {
+        for number in 0..self.config.first_steps() {
             if self.config.step(number).needs == 0 {
                 self.ready.push(Reverse((now, number)));
             }

@@ -25,6 +25,9 @@ pub enum ListFormat {
 /// Longest line of a file, bytes.
 const MAX_LINE: usize = 1 << 20;
 
+/// Largest flow in bytes, as of a scenario: times of larger ones may need more than 64 bits.
+const MAX_SIZE: u64 = 1_000_000_000_000;
+
 /// Heading of the own format, with the optional last column.
 pub const CSV_HEADING: &str = "start_ns,from,to,size_bytes,coflow";
 const COFLOW: &str = ",coflow";
@@ -184,15 +187,18 @@ impl<R: BufRead> FlowList<R> {
             ListFormat::Csv => self.hosts.find(name),
             _ => self.hosts.numbered(name),
         };
+        let name = *source;
+        // A host may have a name and a number.
+        let (source, destination) = (find(source)?, find(destination)?);
         if source == destination {
-            let host = (*source).to_owned();
+            let host = name.to_owned();
             return Err(Problem::ToItself { host });
         }
         Ok(Flow {
             number: self.number,
             start,
-            source: find(source)?,
-            destination: find(destination)?,
+            source,
+            destination,
             size: data(size)?,
             coflow: match coflow {
                 "" => None,
@@ -248,12 +254,14 @@ fn seconds(text: &str) -> Result<Instant, Problem> {
 
 fn data(text: &str) -> Result<Bytes, Problem> {
     let size = number("size", text)?;
-    if size == 0 {
-        return Err(Problem::Field {
-            field: "size",
-            got: text.to_owned(),
-            expected: "at least 1 byte",
-        });
-    }
-    Ok(Bytes::new(size))
+    let expected = match size {
+        0 => "at least 1 byte",
+        1..=MAX_SIZE => return Ok(Bytes::new(size)),
+        _ => "at most 1000000000000 bytes",
+    };
+    Err(Problem::Field {
+        field: "size",
+        got: text.to_owned(),
+        expected,
+    })
 }

@@ -2,7 +2,7 @@
 //! Collectives over the ideal switch, against their closed forms.
 
 use slotwise_units::{Bytes, Duration, Instant, Rate};
-use slotwise_workload::{BigSwitch, Collective, CollectiveConfig, CompletionSummary, Operation};
+use slotwise_workload::{BigSwitch, Collective, CollectiveConfig, CompletionSummary, Operation, Workload};
 
 const RATE: Rate = Rate::from_bps(10_000_000_000);
 
@@ -103,6 +103,20 @@ fn rounds_follow_each_other() {
     let (summary, _) = run(config);
     let coflows = summary.coflows.unwrap();
     assert_eq!((coflows.count, coflows.max), (3, 2_400.0));
+}
+
+#[test]
+fn a_round_begins_without_a_look_at_each_of_its_steps() {
+    // 10^15 and 4 * 10^12 steps, of which these can start at once: from each host of the first group, and from each leaf.
+    let pipeline = Operation::ExpertPipeline {
+        stages: 2,
+        micro_batches: 1_000_000_000,
+    };
+    let tree = Operation::TreeAllReduce { chunks: 1_000_000_000 };
+    for (operation, expected) in [(pipeline, 1_000 * 1_000), (tree, 1_000)] {
+        let mut collective = Collective::new(config(operation, 2_000, 1_000_000_000)).unwrap();
+        assert_eq!(std::iter::from_fn(|| collective.next_flow()).count(), expected);
+    }
 }
 
 #[test]

@@ -81,6 +81,14 @@ fn errors_of_lists_name_line_problem_and_expectation() {
             "list: line 2: flow from 'h1' to itself; expected two hosts",
         ),
         (
+            "0,h1,1,1\n",
+            "list: line 2: flow from 'h1' to itself; expected two hosts",
+        ),
+        (
+            "0,h0,h1,1000000000001\n",
+            "list: line 2: invalid size; expected at most 1000000000000 bytes, got '1000000000001'",
+        ),
+        (
             "0,h0,h1,0\n",
             "list: line 2: invalid size; expected at least 1 byte, got '0'",
         ),

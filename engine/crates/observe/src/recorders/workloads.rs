@@ -4,7 +4,7 @@
 use slotwise_kinds::{FlowProgress, WorkloadUse, World, framing};
 use slotwise_scenario::{Paths, Scenario};
 use slotwise_units::{Duration, Instant};
-use slotwise_workload::{Completions, Statistics, ideal};
+use slotwise_workload::{Completions, Flow, Statistics, ideal};
 
 use crate::record::{Period, Recording, table};
 use crate::workloads::{FlowName, MAX_NAMED, WorkloadReport};
@@ -104,9 +104,9 @@ impl WorkloadRecorder {
     fn completed(&mut self, flow: &FlowProgress) {
         let row = self.row(flow);
         let workload = &mut self.workloads[flow.workload];
-        workload.completions.started(&flow.flow);
+        workload.completions.started(&of_network(flow));
         if let (Some(end), Some(time), Some(ideal)) = (flow.last_in, row.time, row.ideal) {
-            workload.completions.completed(&flow.flow, end, (time, ideal));
+            workload.completions.completed(&of_network(flow), end, (time, ideal));
             workload.slowdowns.push(time.ns() as f64 / ideal.ns().max(1) as f64);
         }
         self.add_row(flow, &row);
@@ -149,7 +149,7 @@ impl WorkloadRecorder {
             }
             let row = self.row(&flow);
             let workload = &mut self.workloads[flow.workload];
-            workload.completions.started(&flow.flow);
+            workload.completions.started(&of_network(&flow));
             if workload.unfinished.len() < MAX_NAMED {
                 workload.unfinished.push(FlowName::of(&flow));
             }
@@ -187,6 +187,14 @@ impl WorkloadRecorder {
     /// All that was written down.
     pub fn finish(self) -> Recording {
         self.recording
+    }
+}
+
+/// A flow whose start is network time, as its end is: times of coflows are between the two.
+fn of_network(flow: &FlowProgress) -> Flow {
+    Flow {
+        start: flow.start,
+        ..flow.flow
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::io::BufRead;
 
+use slotwise_units::Bytes;
+use slotwise_wire::DATAGRAM_HEADER_BYTES;
 use slotwise_workload::{CoflowTrace, Flow, FlowList, Hosts, Problem as Wrong, Replay, WorkloadError};
 
 use super::{FileFormat, WORKLOADS, WorkloadSource};
@@ -67,7 +69,10 @@ pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Prob
 fn read(path: &str, reader: Box<dyn BufRead>, format: FileFormat, hosts: Hosts) -> Result<Vec<Flow>, WorkloadError> {
     match format {
         FileFormat::List(format) => collected(path, FlowList::new(path, reader, format, hosts)?),
-        FileFormat::Pcap => collected(path, Replay::new(path, reader, hosts.count())?),
+        FileFormat::Pcap => {
+            let packets = Replay::new(path, reader, hosts.count())?;
+            collected(path, packets.map(|packet| packet.map(in_datagram)))
+        }
         FileFormat::Coflows(divisor) => {
             let trace = CoflowTrace::new(path, reader, divisor)?;
             if trace.hosts() > hosts.count() {
@@ -79,12 +84,23 @@ fn read(path: &str, reader: Box<dyn BufRead>, format: FileFormat, hosts: Hosts) 
             }
             let mut flows = Vec::new();
             for coflow in trace {
+                let coflow = coflow?;
+                let width = usize::try_from(coflow.width()).unwrap_or(usize::MAX);
+                at_most(path, flows.len().saturating_add(width))?;
                 let first = flows.len() as u64;
-                flows.extend(coflow?.flows(first));
-                at_most(path, flows.len())?;
+                flows.extend(coflow.flows(first));
             }
             Ok(flows)
         }
+    }
+}
+
+/// The data of a datagram that is as long as a packet, at least 1 byte.
+fn in_datagram(packet: Flow) -> Flow {
+    let data = packet.size.saturating_sub(Bytes::of(DATAGRAM_HEADER_BYTES));
+    Flow {
+        size: data.max(Bytes::new(1)),
+        ..packet
     }
 }
 

@@ -81,8 +81,8 @@ pub(super) struct Records {
     /// By the addresses of their data. Nothing depends on its order.
     in_progress: FxHashMap<FlowKey, FlowProgress>,
     ended: Vec<FlowProgress>,
-    /// Flows whose senders have given up before the data arrived.
-    given_up: Vec<FlowProgress>,
+    /// Flows whose data will not arrive any more: their senders have given up, or use their ports for others.
+    unfinished: Vec<FlowProgress>,
     uses: Vec<WorkloadUse>,
 }
 
@@ -91,14 +91,15 @@ impl Records {
         Records {
             in_progress: FxHashMap::default(),
             ended: Vec::new(),
-            given_up: Vec::new(),
+            unfinished: Vec::new(),
             uses: vec![WorkloadUse::default(); workloads],
         }
     }
 
     pub(super) fn begin(&mut self, key: FlowKey, progress: FlowProgress) {
         self.uses[progress.workload].started += 1;
-        self.in_progress.insert(key, progress);
+        // Datagrams that were lost leave their flow behind when a sender uses its port again.
+        self.unfinished.extend(self.in_progress.insert(key, progress));
     }
 
     pub(super) fn refuse(&mut self, workload: usize) {
@@ -149,7 +150,7 @@ impl Records {
                 progress.timeouts = stats.timeouts;
                 match progress.last_in {
                     Some(_) => self.ended.push(progress),
-                    None => self.given_up.push(progress),
+                    None => self.unfinished.push(progress),
                 }
                 None
             }
@@ -162,7 +163,7 @@ impl Records {
 
     /// Flows that have started and not ended, by workload and number.
     pub(super) fn in_progress(&self) -> Vec<FlowProgress> {
-        let mut flows: Vec<FlowProgress> = self.in_progress.values().chain(&self.given_up).copied().collect();
+        let mut flows: Vec<FlowProgress> = self.in_progress.values().chain(&self.unfinished).copied().collect();
         flows.sort_by_key(|progress| (progress.workload, progress.flow.number));
         flows
     }
@@ -182,5 +183,39 @@ pub fn framing(transport: FlowTransport, packet_bytes: u32) -> Framing {
     Framing {
         payload: Bytes::new(packet_bytes.into()) - Bytes::of(overhead),
         overhead: Bytes::of(overhead),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotwise_workload::HostIndex;
+
+    use super::*;
+
+    #[test]
+    fn a_flow_whose_port_is_used_again_stays_unfinished() {
+        let key = FlowKey {
+            source: "10.0.0.1:1024".parse().unwrap(),
+            destination: "10.0.0.2:65024".parse().unwrap(),
+            protocol: slotwise_transport::PROTOCOL_UDP,
+        };
+        let progress = |number| {
+            let flow = Flow {
+                number,
+                start: Instant::ZERO,
+                source: HostIndex(0),
+                destination: HostIndex(1),
+                size: Bytes::new(1),
+                coflow: None,
+            };
+            FlowProgress::new(0, flow, (0, 1), FlowTransport::Udp, Instant::ZERO)
+        };
+        let mut records = Records::new(1);
+        records.begin(key, progress(0));
+        records.begin(key, progress(1));
+        assert_eq!(records.in_progress(), [progress(0), progress(1)]);
+        records.note(Noted::Arrived { key, hops: 1 }, Instant::ZERO);
+        assert_eq!(records.in_progress(), [progress(0)]);
+        assert_eq!(records.take_ended().len(), 1);
     }
 }

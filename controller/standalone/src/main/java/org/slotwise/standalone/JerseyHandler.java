@@ -136,7 +136,8 @@ final class JerseyHandler extends Handler.Abstract {
 
     /** Returns the path; as it is written if it has matrix parameters, which the canonical one lacks, so that the resources reject them. */
     private static String path(HttpURI uri) {
-        return uri.getPath().indexOf(';') < 0 ? uri.getCanonicalPath() : uri.getPath();
+        String path = uri.getPath();
+        return path == null || path.indexOf(';') < 0 ? uri.getCanonicalPath() : path;
     }
 
     /** Answer of the resources. Jersey's own writer replaces the length that a 304 has by that of what is written. */
