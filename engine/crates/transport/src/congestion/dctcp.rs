@@ -20,8 +20,8 @@ pub struct Dctcp {
     left: Bytes,
     acked: Bytes,
     marked: Bytes,
-    /// True after a reduction, until the end of the window.
-    is_reduced: bool,
+    /// Bytes to be acknowledged after a reduction until the next one: the window of data in which it was.
+    hold: Bytes,
 }
 
 impl Dctcp {
@@ -34,7 +34,7 @@ impl Dctcp {
             left: Bytes::ZERO,
             acked: Bytes::ZERO,
             marked: Bytes::ZERO,
-            is_reduced: false,
+            hold: Bytes::ZERO,
         }
     }
 
@@ -49,7 +49,7 @@ impl Dctcp {
             let fraction = self.marked.get() as f64 / self.acked.get() as f64;
             self.alpha += (fraction - self.alpha) / GAIN;
         }
-        (self.acked, self.marked, self.is_reduced) = (Bytes::ZERO, Bytes::ZERO, false);
+        (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
         self.left = outstanding;
     }
 }
@@ -74,20 +74,21 @@ impl CongestionControl for Dctcp {
         if marks.is_marked {
             self.marked += marks.acked;
         }
+        self.hold = self.hold.saturating_sub(marks.acked);
         self.left = self.left.saturating_sub(marks.acked);
         if self.left.is_zero() {
             self.end_window(marks.outstanding);
         }
-        if marks.is_marked && !marks.is_recovering && !self.is_reduced {
+        if marks.is_marked && !marks.is_recovering && self.hold.is_zero() {
             let window = self.reno.window().get() as f64 * (1.0 - self.alpha / 2.0);
             self.reno.reduce_to(Bytes::new(window as u64).max(2 * self.mss));
-            self.is_reduced = true;
+            self.hold = marks.outstanding;
         }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         // RFC 3168 section 6.1.2: no increase in the window in which there was a reduction.
-        if !self.is_reduced {
+        if self.hold.is_zero() {
             self.reno.on_ack(ack);
         }
     }
@@ -142,7 +143,7 @@ mod tests {
             reno: Reno::new(MSS, 100 * MSS, Some(MSS)),
             ..dctcp
         };
-        dctcp.is_reduced = false;
+        dctcp.hold = Bytes::ZERO;
         run(&mut dctcp, 1, |_| true);
         let expected = 100_000.0 * (1.0 - alpha / 2.0);
         assert!(
@@ -150,6 +151,17 @@ mod tests {
             "{}",
             dctcp.window()
         );
+    }
+
+    #[test]
+    fn marks_at_the_end_of_a_window_and_at_the_start_of_the_next_one_reduce_once() {
+        let mut dctcp = Dctcp::new(MSS, 10 * MSS, Some(MSS));
+        run(&mut dctcp, 1, |number| number == 9);
+        let reduced = dctcp.window();
+        assert!(reduced < 10 * MSS);
+        // The mark of segment 9 and those of the nine after it are of one window of data.
+        run(&mut dctcp, 1, |number| number < 9);
+        assert_eq!(dctcp.window(), reduced);
     }
 
     #[test]
