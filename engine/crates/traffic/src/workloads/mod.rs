@@ -325,7 +325,8 @@ impl Played {
             start_ns: (scenario.epoch() + workload.start).ns(),
             end_ns: (scenario.epoch() + workload.start + end.since_start()).ns(),
             scheduled_ns: None,
-            draws: Pcg64::seed_from_u64(seed),
+            // The generator draws from `seed` itself.
+            draws: Pcg64::seed_from_u64(derived_seed(seed, Stream::Connection, u64::MAX)),
         }
     }
 
