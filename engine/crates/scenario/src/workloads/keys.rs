@@ -110,12 +110,15 @@ section! {
     any ["load", "closed", "incast", "collective", "list", "coflows", "pcap"]
 }
 
+/// Ports that a host has for flows to one port of another host.
+const MAX_FLOWS_PER_HOST: u64 = 64_000;
+
 section! {
     /// Closed loop.
     #[derive(Debug)]
     pub(crate) struct ClosedKeys {
         /// Flows in progress from each host. Default: 1.
-        flows_per_host: u32 = "flows_per_host" or(1), integer(COUNT);
+        flows_per_host: u32 = "flows_per_host" or(1), integer(1..=MAX_FLOWS_PER_HOST);
         /// Mean pause in ns from the arrival of a flow to the start of the next one, exponential. Default: 0.
         pause: Duration = "pause_ns" or(Duration::ZERO), integer(TIME_NS);
     }
