@@ -2,6 +2,7 @@
 //! Tables as Parquet: a dictionary of names, numbers as 32-bit floats (times as 64-bit), Snappy.
 
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -79,7 +80,15 @@ pub fn write(table: &Table, out: impl Write + Send) -> Result<()> {
 ///
 /// # Errors
 /// When the bytes are no Parquet or have other columns.
-pub fn read(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
+pub fn read(bytes: Vec<u8>, table: Table) -> Result<Table> {
+    // The library panics on some damaged pages, for example on values of a dictionary that is not there.
+    match panic::catch_unwind(AssertUnwindSafe(|| decode(bytes, table))) {
+        Ok(table) => table,
+        Err(_) => Err(ParquetError::General("damaged page; expected a complete file".into())),
+    }
+}
+
+fn decode(bytes: Vec<u8>, mut table: Table) -> Result<Table> {
     let file = SerializedFileReader::new(Bytes::from(bytes))?;
     let wanted = schema(&table)?;
     if file.metadata().file_metadata().schema_descr().root_schema() != wanted.as_ref() {
