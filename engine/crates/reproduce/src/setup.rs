@@ -9,6 +9,9 @@ use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 use crate::kept;
 use crate::lambda::{self, Study};
 
+/// Part of its time to which [`Setup::quick`] shortens a run, as a divisor.
+const QUICK_PARTS: u64 = 50;
+
 /// What a run measures.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setup {
@@ -134,6 +137,14 @@ impl Setup {
             Setup::Lambda(study) => Setup::Lambda(Box::new(study.scaled_to(total_ms))),
             Setup::Kept(recording) => Setup::Kept(recording.clone()),
         })
+    }
+
+    /// The same run in a fiftieth of the time, for runs of which no result is wanted.
+    ///
+    /// # Errors
+    /// When a phase would have no time.
+    pub fn quick(&self) -> Result<Setup, TooShort> {
+        self.scaled_to((self.duration_ms() / QUICK_PARTS).max(1))
     }
 
     /// The names that a table of its recording has.

@@ -35,7 +35,6 @@ use crate::{job, plot};
 
 /// Part of its time to which `quick` shortens a run.
 const QUICK_SCALE: f64 = 0.02;
-const QUICK_PARTS: u64 = 50;
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -212,7 +211,7 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
         let (mut setup, text) = spec.scenario(name, &yaml, more).map_err(wrong)?;
         experiment.check_names(name, &setup).map_err(wrong)?;
         if options.quick && quick.is_none() {
-            setup = setup.scaled_to(setup.duration_ms() / QUICK_PARTS)?;
+            setup = setup.quick()?;
         }
         let seeds = if options.quick { 1 } else { u64::from(spec.seeds) };
         let versions = Versions::of(&setup, &engine, runner)?;
