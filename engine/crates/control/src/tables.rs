@@ -458,7 +458,7 @@ impl Field {
             Match::Masked(one, other) | Match::Range(one, other) => fits(one, bits).and(fits(other, bits))?,
         }
         let complete = match (self.kind, value) {
-            (MatchType::Exact | MatchType::Optional, Match::Value(_)) => value,
+            (MatchType::Exact | MatchType::Optional, Match::Value(_)) | (MatchType::Range, Match::Range(..)) => value,
             (MatchType::Lpm, Match::Value(value)) => Match::Prefix(value, bits),
             (MatchType::Lpm, Match::Prefix(value, length)) => {
                 prefix(value, length)?;
@@ -471,7 +471,6 @@ impl Field {
                 Match::Masked(value, mask)
             }
             (MatchType::Range, Match::Value(value)) => Match::Range(value, value),
-            (MatchType::Range, Match::Range(..)) => value,
             (kind, _) => {
                 return Err(form(&format!(
                     "wrong form for a field with {} match",

@@ -416,7 +416,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     );
     let told = refused("transport: cubic", "transport: bbr");
     assert!(
-        told.ends_with("expected reno or newreno or cubic or highspeed"),
+        told.ends_with("expected reno or newreno or cubic or highspeed or dctcp"),
         "{told}"
     );
     let told = refused("transport: cubic", "transport: xcp");
