@@ -42,7 +42,7 @@ pub struct Interrupts(Arc<Heard>);
 struct Heard {
     count: AtomicUsize,
     first: OnceLock<Instant>,
-    /// Called at each one.
+    /// Callback for each signal.
     tell: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -55,10 +55,10 @@ impl Interrupts {
         Interrupts::listen_and(|| ())
     }
 
-    /// As [`Interrupts::listen`], and each time it calls `tell`, for those who wait for something else, too.
+    /// Counts signals like [`Interrupts::listen`], and calls `tell` for each one, to wake threads that wait for other events.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen_and(tell: impl Fn() + Send + Sync + 'static) -> io::Result<Interrupts> {
         let interrupts = Interrupts(Arc::new(Heard {
             tell: Some(Box::new(tell)),

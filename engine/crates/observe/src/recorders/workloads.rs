@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures the flows of workloads: how many are in progress, and how long each took.
+//! Measurements of workloads: flows in progress, and completion times.
 
 use slotwise_kinds::{FlowProgress, WorkloadUse, World, framing};
 use slotwise_scenario::{Paths, Scenario};
@@ -12,7 +12,7 @@ use crate::workloads::{FlowName, MAX_NAMED, WorkloadReport};
 /// Period where the scenario has none.
 const PERIOD: Duration = Duration::from_ms(100);
 
-/// A workload, and what its flows did since the last period and since the start.
+/// A workload with the counts of its flows since the last period and since the start.
 struct Recorded {
     name: String,
     kind: &'static str,
@@ -26,12 +26,12 @@ struct Recorded {
     unfinished: Vec<FlowName>,
 }
 
-/// Writes down what workloads do. Let the network run to [`WorkloadRecorder::next`], call [`WorkloadRecorder::sample`], and so on.
+/// Records workloads. The caller runs the network to [`WorkloadRecorder::next`], calls [`WorkloadRecorder::sample`], and repeats both.
 pub struct WorkloadRecorder {
     recording: Recording,
     workloads: Vec<Recorded>,
     paths: Paths,
-    /// Times are counted from here.
+    /// Origin of times in the record.
     start: Instant,
     end: Instant,
     period: Duration,
@@ -42,7 +42,7 @@ pub struct WorkloadRecorder {
 }
 
 impl WorkloadRecorder {
-    /// Of the network of a scenario, which is at time 0; `None` without workloads. With `has_rows` each flow has a row.
+    /// Creates the recorder of a scenario's network at time 0; `None` without workloads. With `has_rows` each flow has a row.
     pub fn new(scenario: &Scenario, has_rows: bool) -> Option<WorkloadRecorder> {
         let workloads = scenario.workloads.iter().map(|workload| Recorded {
             name: workload.name.clone(),
@@ -70,12 +70,12 @@ impl WorkloadRecorder {
         })
     }
 
-    /// When something is to be written down next, network time; `None` when the run is over.
+    /// Network time of the next sample; `None` after the end of the run.
     pub fn next(&self) -> Option<Instant> {
         (self.at < self.end).then(|| (self.at + self.period).min(self.end))
     }
 
-    /// Writes down what there is to be written down now.
+    /// Records the current sample.
     pub fn sample(&mut self, network: &mut World) {
         for flow in network.take_ended_flows() {
             self.completed(&flow);
@@ -100,7 +100,7 @@ impl WorkloadRecorder {
         }
     }
 
-    /// Adds a flow all of whose data has arrived.
+    /// Adds a completed flow.
     fn completed(&mut self, flow: &FlowProgress) {
         let row = self.row(flow);
         let workload = &mut self.workloads[flow.workload];
@@ -160,7 +160,7 @@ impl WorkloadRecorder {
         }
     }
 
-    /// What is written down so far.
+    /// Returns the record so far.
     pub fn recording(&self) -> &Recording {
         &self.recording
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of flows: read once a scenario is known, so that a line that is wrong is a problem of the scenario.
+//! Files of flows, read after a scenario: an invalid line is a problem of the scenario.
 
 use std::io::BufRead;
 
@@ -117,7 +117,7 @@ fn host_names(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Problems of a scenario whose files cannot be read, as it was not read from a file itself.
+/// Problems of a scenario without a directory, whose files cannot be read.
 pub(crate) fn unread(scenario: &Scenario) -> Vec<Problem> {
     let workloads = (0..).zip(&scenario.workloads);
     let files = workloads.filter_map(|(index, workload)| match &workload.source {

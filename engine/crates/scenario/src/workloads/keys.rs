@@ -237,7 +237,7 @@ fn tcp_of(r: &mut Reader, fields: &Fields, transport: Option<FlowTransport>, sac
     }
 }
 
-/// Hosts of a network by the names that files have for them.
+/// Hosts of a network by their names in files.
 pub(crate) struct Hosts<'a> {
     scenario: &'a Scenario,
     groups: Vec<String>,
@@ -325,7 +325,7 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// Reads a workload; `None` if something of it is wrong, which is reported.
+/// Reads a workload. Reports problems; `None` if it has any.
 pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Scenario) -> Option<Workload> {
     let before = r.problems.len();
     let hosts = Hosts::of(scenario);
@@ -435,7 +435,7 @@ pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Sc
         start: keys.start,
         stop: keys.stop,
     };
-    // Hosts, shares and sizes that a generator refuses.
+    // Hosts, shares and sizes that a generator rejects.
     if let Err(error) = workload.generator(1, Instant::ZERO) {
         let key = match &workload.source {
             WorkloadSource::Incast(_) => "/incast",

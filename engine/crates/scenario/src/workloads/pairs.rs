@@ -72,7 +72,7 @@ section! {
 /// Senders and receivers of a workload, by their numbers in it; senders come first.
 pub(super) struct Ends {
     pub(super) senders: u32,
-    /// Of a workload whose senders do not send to each other.
+    /// Receivers; `None` if the senders send to each other.
     pub(super) receivers: Option<Vec<u32>>,
 }
 

@@ -34,7 +34,7 @@ section! {
     any ["table", "lines"]
 }
 
-/// Reads the sizes under a key; `None` without it, and for wrong ones, which are reported.
+/// Reads the sizes under a key and reports problems. `None` without the key or with a problem.
 pub(super) fn sizes(r: &mut Reader, fields: &Fields, key: &str) -> Option<Sizes> {
     let value = r.optional(fields, key)?;
     let place = fields.pointer(key);
@@ -102,7 +102,7 @@ fn place_of(error: &WorkloadError, place: &str, is_shipped: bool) -> String {
     }
 }
 
-/// Returns the text of each line of a file that stands in a list: a text, or a list of numbers.
+/// Returns the text of each line in a list: a line is a text or a list of numbers.
 pub(super) fn rows_of(rows: &Doc) -> Vec<String> {
     let row = |row: &Doc| match row.as_list() {
         Some(numbers) => numbers.iter().filter_map(Doc::as_written).collect::<Vec<_>>().join(" "),

@@ -9,7 +9,7 @@ use super::{Ack, Begin, CongestionControl, Marks, Setup};
 /// Weight g of a new fraction, as a divisor (RFC 8257 section 4.2).
 const GAIN: f64 = 16.0;
 
-/// Reno whose window follows marks.
+/// Reno with a window that depends on marks.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,
