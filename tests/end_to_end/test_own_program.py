@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""P4 programs of one's own with a further table, whose entries a scenario has."""
+"""Custom P4 programs with an additional table, and its entries in a scenario."""
 
 import copy
 import json
