@@ -37,7 +37,7 @@ pub struct RunArgs {
     pub scenario: Located,
     /// Directory of files that workloads name
     ///
-    /// For flow lists, coflow traces, captures and tables of sizes that are not beside the scenario.
+    /// For flow lists, coflow traces, captures and tables of sizes that are not in the directory of the scenario.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Write report.json and picture.png into DIR

@@ -70,7 +70,7 @@ section! {
         /// Pairs of hosts, with a probability each: `all`, `permutation`, or a pattern with keys; with `to`: `each` or `same`. Several in
         /// a list take turns. Default: `all`, with `to` `each`.
         pairs: Vec<pairs::Pairs> = "pairs" read_optional(pairs::pairs(r, fields, "pairs")), pairs::PairsShape;
-        /// Time of each of several patterns in ns.
+        /// Duration of each pattern in ns, if `pairs` is a list.
         turn: Option<Duration> = "turn_ns" optional, integer(PERIOD_NS);
         /// Closed loop: a number of flows in progress from each host.
         closed: Option<ClosedKeys> = "closed" optional, nested::<ClosedKeys>();
@@ -94,7 +94,7 @@ section! {
         tcp: Tcp = "tcp" read_optional(tcp_of(r, fields, transport, sack)), TcpOrLinux;
         /// Largest IP packet in bytes. Default: that of the scenario.
         packet_bytes: u32 = "packet_bytes" or(hosts.packet_bytes()), integer(FLOW_PACKET_BYTES);
-        /// Start in ns; times of files count from here. Default: 0.
+        /// Start in ns; times in files are relative to it. Default: 0.
         start: Duration = "start_ns" or(Duration::ZERO), integer(TIME_NS);
         /// No flow starts from this time on, in ns. Default: the end of the run.
         stop: Option<Duration> = "stop_ns" optional, integer(TIME_NS);
