@@ -82,7 +82,7 @@ class Stored:
                     raise ValueError("not the file of the run")
         except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            warnings.warn(f"{file}: {reason}; the run is made again", DamagedRun, stacklevel=2)
+            warnings.warn(f"{file}: {reason}; the run is repeated", DamagedRun, stacklevel=2)
             return False
         return True
 

@@ -516,7 +516,7 @@ fn beyond(value: Number, mask: u64, suffix: &str) -> Result<(), Misfit> {
     match within == value {
         true => Ok(()),
         false => Err((
-            format!("found {value}{suffix}, with bits that are not compared"),
+            format!("found {value}{suffix}, with bits outside its mask"),
             format!("{within}{suffix}"),
         )),
     }

@@ -257,11 +257,11 @@ table! {
         start_ms "start" [ms] as exact = f.ms(Some(f.flow.start));
         first_out_ms "first bit of data out of the sending host" [ms] as exact = f.ms(f.flow.first_out);
         last_in_ms "arrival of the last byte" [ms] as exact = f.ms(f.flow.last_in);
-        acknowledged_ms "arrival of the last acknowledgment; NaN also of datagrams" [ms] as exact = f.ms(f.flow.acknowledged);
+        acknowledged_ms "arrival of the last acknowledgment; NaN also for datagrams" [ms] as exact = f.ms(f.flow.acknowledged);
         fct_ms "completion time: from the first bit out to the last byte in" [ms] as exact = milliseconds(f.time);
         ideal_ms "completion time of the same flow alone in an idle network" [ms] as exact = milliseconds(f.ideal);
-        slowdown "ratio of the two" as exact = f.slowdown();
-        retransmissions "segments sent again" = f.flow.retransmissions as f64;
+        slowdown "fct_ms divided by ideal_ms" as exact = f.slowdown();
+        retransmissions "retransmitted segments" = f.flow.retransmissions as f64;
         timeouts "retransmission timeouts" = f.flow.timeouts as f64;
         hops "routers on the path of the last packet, by its hop limit" = f64::from(f.flow.hops);
         coflow "number of the coflow; NaN without one" as exact = f.flow.flow.coflow.map_or(f64::NAN, |coflow| coflow.0 as f64);

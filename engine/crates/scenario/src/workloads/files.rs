@@ -47,7 +47,7 @@ pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Prob
             Err(reason) => {
                 report(
                     reason,
-                    "a file beside this one, or in the directory of '--data'".to_owned(),
+                    "a file in the directory of this one, or of '--data'".to_owned(),
                 );
                 continue;
             }
@@ -125,7 +125,7 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<Problem> {
             index,
             file.format,
             format!("{}: scenario without a directory", file.path),
-            "a scenario file, beside which it is".to_owned(),
+            "a scenario in a file, with the other file in its directory".to_owned(),
         )),
         _ => None,
     });

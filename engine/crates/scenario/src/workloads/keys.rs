@@ -65,7 +65,7 @@ section! {
         sizes: Option<Sizes> = "sizes" read_optional(sizes::sizes(r, fields, "sizes")), one_of(string(), nested::<sizes::SizeKeys>());
         /// Load of Poisson arrivals: data of all flows, as a fraction of the capacity.
         load: Option<f64> = "load" optional, above(0.0, MAX_LOAD);
-        /// Capacity that a load refers to, such as that of uplinks. Default: the rates of the senders' links together.
+        /// Capacity that a load refers to, such as that of uplinks. Default: the sum of the senders' link rates.
         capacity: Option<Rate> = "capacity_bps" optional, integer(CAPACITY_BPS);
         /// Pairs of hosts, with a probability each: `all`, `permutation`, or a pattern with keys; with `to`: `each` or `same`. Several in
         /// a list take turns. Default: `all`, with `to` `each`.
@@ -152,7 +152,7 @@ section! {
         compute: Duration = "compute_ns" or(Duration::ZERO), integer(TIME_NS);
         /// Rounds, one after another. Default: 1.
         rounds: u32 = "rounds" or(1), integer(COUNT);
-        /// Parts of the vector (`tree`). Default: 1.
+        /// Number of parts of the vector (`tree`). Default: 1.
         chunks: u32 = "chunks" or(1), integer(COUNT);
         /// Groups of hosts (`pipeline`). Default: 2.
         stages: u32 = "stages" or(2), integer(COUNT);

@@ -27,7 +27,7 @@ section! {
         lines: Option<Doc> = "lines" read_optional(r.optional(fields, "lines").cloned()), raw(r#"{"type": "array", "items": {"type": "string"}}"#);
         /// Sizes between two lines: those of the table only (`steps`), or uniform (`linear`). Default: as the table specifies.
         interpolate: Option<Interpolation> = "interpolate" optional, word(INTERPOLATIONS);
-        /// Smaller flows of the table are left out, in bytes. Default: 0.
+        /// Minimum flow size in bytes; smaller flows of the table are omitted. Default: 0.
         min: Option<Bytes> = "min_bytes" optional, integer(SIZE_BYTES);
     }
     kinds { "table" without ["lines"] }
