@@ -47,10 +47,10 @@ struct Heard {
 }
 
 impl Interrupts {
-    /// From now on the signals are counted here and end nothing by themselves.
+    /// Counts SIGINT and SIGTERM from now on; they no longer end the process.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen() -> io::Result<Interrupts> {
         Interrupts::listen_and(|| ())
     }
@@ -77,7 +77,7 @@ impl Interrupts {
     /// The end of standard input counts, too.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen_to_input(&self) -> io::Result<()> {
         let counter = self.clone();
         when_input_ends(move || counter.add())
@@ -134,7 +134,7 @@ impl Stop {
     /// From now on the signals wake the loop.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen(waker: Waker) -> io::Result<Stop> {
         let stop = Stop::default();
         let mut signals = Signals::new(end_signals())?;

@@ -89,7 +89,7 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Nothing captured yet.
+    /// Creates captures without frames.
     pub(crate) fn new(capturing: Capturing) -> Captures {
         Captures {
             capturing,

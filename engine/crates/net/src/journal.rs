@@ -76,7 +76,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Nothing has happened yet.
+    /// Creates an empty journal.
     pub(crate) fn new(captures: Option<Capturing>) -> Journal {
         Journal {
             entries: Vec::new(),

@@ -360,7 +360,7 @@ impl Nodes {
         node.filter(|node| node.device == device)
     }
 
-    /// All, by number.
+    /// Returns all nodes, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.list.iter()
     }

@@ -9,7 +9,7 @@ pub type Owner = u8;
 pub struct Ticket {
     /// Kind of networks that owns the ticket.
     pub owner: Owner,
-    /// Its number there.
+    /// Number within its kind.
     pub number: u32,
 }
 

@@ -56,7 +56,7 @@ impl ScenarioFile {
     /// Opens a file like [`ScenarioFile::open`]. Files of workloads that are not in its directory are in the directory `data`.
     ///
     /// # Errors
-    /// As [`ScenarioFile::open`].
+    /// The errors of [`ScenarioFile::open`].
     pub fn open_with(path: &Path, data: Option<&Path>) -> Result<ScenarioFile, ScenarioError> {
         let directory = path.parent().unwrap_or(Path::new(""));
         let bytes = read(path).map_err(ScenarioError::Unreadable)?;

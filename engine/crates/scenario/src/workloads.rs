@@ -175,7 +175,7 @@ impl Workload {
     /// Returns the source of flows that start before `end`, a time since the start of the workload. The same seed gives the same flows.
     ///
     /// # Errors
-    /// When a setting is out of its range.
+    /// A setting is out of its range.
     pub fn generator(&self, seed: u64, end: Instant) -> Result<Box<dyn Generator + Send>, WorkloadError> {
         let hosts = self.hosts.len() as u32;
         Ok(match &self.source {

@@ -206,8 +206,8 @@ impl WorkloadPeriod {
 }
 
 table! {
-    /// Workloads; a row per workload and period. Slowdowns are of the flows that completed in the period and are acknowledged;
-    /// 0 without any.
+    /// Workloads; a row per workload and period. Slowdowns are those of flows that completed in the period and are acknowledged;
+    /// 0 without such flows.
     Workloads by workload = |p, w: WorkloadPeriod| {
         in_progress "flows in progress at the end of the period" show(series, whole, line) = w.in_progress as f64;
         started "flows that started" show(series, whole) = w.started as f64;
@@ -248,7 +248,7 @@ fn milliseconds(time: Option<Duration>) -> f64 {
 
 table! {
     /// Flows of workloads (docs/workloads.md#completion-times); a row per flow that has started, in the order of their ends.
-    /// Flows that are unfinished at the end of the run come last and have no times after those that have passed: NaN.
+    /// Flows that are unfinished at the end of the run come last; their missing times are NaN.
     Completions by workload at "arrival of the last byte, from the start of the first phase; of an unfinished flow, the end of the run" = |p, f: FlowCompletion| {
         number "number of the flow in its workload" as exact = f.flow.flow.number as f64;
         from "number of the sending host" = f.flow.from as f64;
