@@ -45,10 +45,7 @@ pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Prob
         let reader = match open(&file.path) {
             Ok(reader) => reader,
             Err(reason) => {
-                report(
-                    reason,
-                    "a file in the directory of this one, or of '--data'".to_owned(),
-                );
+                report(reason, "a file in the directory of this one, or of '--data'".to_owned());
                 continue;
             }
         };
