@@ -313,7 +313,7 @@ class Scenario:
         params: Json | None = None,
         priority: int | None = None,
     ) -> Self:
-        """Adds an entry of a table of your own P4 program; names as in its P4Info. Without `match` it is the default action. Values are
+        """Adds an entry to a table of a custom P4 program; names are those of its P4Info. Without `match` it is the default action. Values are
         integers, or text in the notations of docs/write-your-own.md: addresses, prefixes, masks and ranges."""
         keys = {"match": match, "params": params, "priority": priority}
         given = {key: value for key, value in keys.items() if value is not None}

@@ -71,7 +71,7 @@ def load(path: str | Path) -> Json:
 def check(
     document: Json, source: str = "scenario", target: str | None = None, directory: str | Path | None = None
 ) -> Json:
-    """Returns `document` if the engine accepts it, for runs on `target` if given; `directory`: that of files of its workloads. Raises
+    """Returns `document` if the engine accepts it, for runs on `target` if given; `directory` has the files of its workloads. Raises
     ScenarioError with every problem, InvalidArgument, CheckFailed, or home.CommandNotFound."""
     # Lines of the generated text mean nothing to users.
     options = [] if target is None else ["--target", target]

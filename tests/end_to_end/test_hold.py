@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulations that are held at a time (`slotwise simulate --hold-at`): what can be read meanwhile, and how they go on. Run as test_runs.py is."""
+"""Held simulations (`slotwise simulate --hold-at`): reads during a hold, and orders to continue. Run as test_runs.py is."""
 
 import json
 import re

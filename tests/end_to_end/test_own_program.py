@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""P4 programs of one's own with a further table, whose entries a scenario has."""
+"""Custom P4 programs with an additional table, and its entries in a scenario."""
 
 import copy
 import json
@@ -179,7 +179,7 @@ def test_what_does_not_fit_the_program_is_refused_with_its_line_before_a_run(hom
         "/tables/1/table: table 'ipv4_route' is written by application 'routes'; expected xcp_params or detours",
         "/tables/2/action: unknown action 'to_port' for entries of table 'detours'; expected detour",
         "/tables/3/match/destination: unknown field 'destination' of table 'detours'; expected dst",
-        "/tables/4/match/dst: found 10.1.0.3/8, with bits that are not compared; expected 10.0.0.0/8",
+        "/tables/4/match/dst: found 10.1.0.3/8, with bits outside its mask; expected 10.0.0.0/8",
         "/tables/5/match/dst: wrong form for a field with lpm match; expected a value of 32 bits, or 'VALUE/BITS'",
         "/tables/6/match/dst: found 4294967296, which is too large; expected an integer of at most 32 bits",
         "/tables/7/params/port: found 512, which is too large; expected an integer of at most 9 bits",

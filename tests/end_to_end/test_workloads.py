@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads in networks of each type: completions, the same bytes twice, what an interrupted run keeps, and what is refused."""
+"""Workloads in each network type: completions, byte-identical repetition, report of an interrupted run, and rejected scenarios."""
 
 import json
 import signal

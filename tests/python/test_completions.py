@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion times of several runs beside each other, from tables written here."""
+"""Comparison of the completion times of several runs, from tables written here."""
 
 import math
 

@@ -229,7 +229,7 @@ def test_what_is_there_is_not_made_again_and_what_is_not_whole_is(tmp_path, stan
         sweep(seeds=[1, 2]).run(out)
     notes = [str(warning.message) for warning in warned if warning.category is DamagedRun]
     assert {note.partition(": ")[0] for note in notes} == {str(file), str(row)}
-    assert all("the run is made again" in note for note in notes)
+    assert all("the run is repeated" in note for note in notes)
     assert Counter(seed for _, seed in asked(tmp_path)) == {1: 5, 2: 5}
     assert before.items() <= content(out).items()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion times of workloads: data frames, and the two usual pictures, of one run or of several beside each other."""
+"""Completion times of workloads, as data frames and as two plots, for one run or for a comparison of several."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Runs = Report | Sequence[Report] | Mapping[str, Report | Sequence[Report]]
-"""One run, several seeds of one, or either by label."""
+"""One run, several seeds of one scenario, or a dictionary of these by label."""
 BOUNDS_KB = (1, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000)
 """Bounds between ranges of sizes, as in the report."""
 CONFIDENCE = 0.95
@@ -168,7 +168,7 @@ def plot_slowdown(runs: Runs, file: str | Path, workload: str | None = None, qua
         at = [places.index(size) for size in of_label["from_bytes"]]
         value = of_label["slowdown"].to_numpy()
         errors = numpy.array([value - of_label["low"], of_label["high"] - value])
-        # With one run there is no interval; below 1 no slowdown can be.
+        # A single run has no interval; a slowdown is at least 1.
         errors = numpy.nan_to_num(errors).clip(0)
         errors[0] = numpy.minimum(errors[0], value - value.clip(max=1) * 0.999)
         axes.errorbar(at, value, errors, color=colour, linestyle=line, marker="o", markersize=4, capsize=3, label=label)

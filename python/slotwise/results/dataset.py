@@ -37,14 +37,14 @@ class ResultsError(SlotwiseError):
 
 
 class DamagedRun(UserWarning):
-    """A stored run that is made again, since a file of it is damaged or missing."""
+    """Warning of a stored run with a damaged or missing file; the run is repeated."""
 
 
 class Stored:
     """A growing data set. A run is complete when its row of `runs`, which is written last, exists."""
 
     def __init__(self, out: Path, about: dict, parameters: list[str], *, fresh: bool = False):
-        """`about`: properties common to all runs. With `fresh`, a data set in `out` is deleted first, whatever sweep it is of. Raises ResultsError
+        """`about`: properties common to all runs. With `fresh`, any data set in `out` is deleted first. Raises ResultsError
         if `out` has other content, or cannot be written."""
         self._out = out
         self._parameters = parameters
@@ -82,7 +82,7 @@ class Stored:
                     raise ValueError("not the file of the run")
         except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            warnings.warn(f"{file}: {reason}; the run is made again", DamagedRun, stacklevel=2)
+            warnings.warn(f"{file}: {reason}; the run is repeated", DamagedRun, stacklevel=2)
             return False
         return True
 

@@ -143,7 +143,7 @@ class Sweep:
         fresh: bool = False,
     ) -> Results:
         """Executes the missing runs of the data set in the directory `out`, and returns the data set; with `fresh` all runs, after the data set
-        in `out` is deleted. A stored run with a damaged file is missing, which a DamagedRun warns of. `on`, `workers`: as in `farm.connect`.
+        in `out` is deleted. A stored run with a damaged file counts as missing, with a DamagedRun warning. `on`, `workers`: as in `farm.connect`.
         `on_run` is called with the name of each completed run, and true if it passed. A run with violated invariants is a result
         (`Results.failed`); runs that end without a report are not, and are listed by SweepFailed after the others.
 

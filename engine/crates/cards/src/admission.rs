@@ -135,7 +135,7 @@ rules! {
     Packets(PacketLimit) = "packets" { "": Amount::Packets(1..=10_000_000), ""; }
     /// Maximum IP bytes of waiting packets.
     Bytes(ByteLimit) = "bytes" { "": Amount::Bytes(1..=1 << 40), ""; }
-    /// Maximum number of waiting packets, and a threshold: packets that find more waiting are marked (ECN, as DCTCP asks for).
+    /// Maximum number of waiting packets, and a threshold: packets that find more waiting are marked (ECN, for DCTCP).
     Ecn(EcnMarks) = "ecn" {
         "packets": Amount::Packets(1..=10_000_000), "Maximum number of waiting packets.";
         "mark_above": Amount::Packets(0..=10_000_000), "Threshold K in packets. Packets of transports without ECN are not marked.";

@@ -42,23 +42,23 @@ pub struct Interrupts(Arc<Heard>);
 struct Heard {
     count: AtomicUsize,
     first: OnceLock<Instant>,
-    /// Called at each one.
+    /// Callback for each signal.
     tell: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Interrupts {
-    /// From now on the signals are counted here and end nothing by themselves.
+    /// Counts SIGINT and SIGTERM from now on; they no longer end the process.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen() -> io::Result<Interrupts> {
         Interrupts::listen_and(|| ())
     }
 
-    /// As [`Interrupts::listen`], and each time it calls `tell`, for those who wait for something else, too.
+    /// Counts signals like [`Interrupts::listen`], and calls `tell` for each one, to wake threads that wait for other events.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen_and(tell: impl Fn() + Send + Sync + 'static) -> io::Result<Interrupts> {
         let interrupts = Interrupts(Arc::new(Heard {
             tell: Some(Box::new(tell)),
@@ -77,7 +77,7 @@ impl Interrupts {
     /// The end of standard input counts, too.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen_to_input(&self) -> io::Result<()> {
         let counter = self.clone();
         when_input_ends(move || counter.add())
@@ -134,7 +134,7 @@ impl Stop {
     /// From now on the signals wake the loop.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// An error of the system.
     pub fn listen(waker: Waker) -> io::Result<Stop> {
         let stop = Stop::default();
         let mut signals = Signals::new(end_signals())?;

@@ -90,7 +90,7 @@ impl JsonChild {
         }
     }
 
-    /// Closes its input, asks it to end, and waits; kills its group after `patience`, or when `is_given_up`.
+    /// Closes the process's input, sends SIGTERM and waits. Kills its group after `patience`, or when `is_given_up`.
     pub fn stop(&mut self, patience: Duration, is_given_up: impl Fn() -> bool) -> io::Result<ExitStatus> {
         self.stdin = None;
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
@@ -102,7 +102,7 @@ impl JsonChild {
         self.child.wait()
     }
 
-    /// Its status if it ends in this time, and before it `is_given_up`; what it leaves of its group is killed.
+    /// Returns the exit status if the process ends in this time, before it `is_given_up`. Kills the rest of its group.
     fn ended_within(&mut self, patience: Duration, is_given_up: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         loop {

@@ -416,7 +416,7 @@ impl Session {
         })
     }
 
-    /// Runs both up to and at `until`, or less far if an interrupt comes.
+    /// Runs network and controller up to and including `until`, or to an interrupt.
     ///
     /// # Errors
     /// When the controller fails.
@@ -603,7 +603,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the controller, which a second interrupt kills. Returns the fabric as the run left it, and what did not end as it should.
+    /// Ends the controller; a second interrupt kills it. Returns the network at the end of the run, and failures to end.
     pub fn stop(mut self) -> (World, Option<String>) {
         let is_given_up = || self.interrupts.count() > 1;
         let stopped = self.child.take().map(|mut child| child.stop(PATIENCE, is_given_up));

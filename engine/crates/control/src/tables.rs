@@ -13,8 +13,8 @@ use slotwise_scenario::{Device, Match, Notation, Number, Problem, Scenario, Tabl
 
 use crate::home::{Home, HomeError};
 
-/// Tables that applications of the controller write, by application and program. A test of the controller compares it with what they
-/// declare.
+/// Tables that applications of the controller write, by application and program. A test of the controller compares the list with
+/// their declarations.
 const OWNED: &str = include_str!("../../../../schema/tables.json");
 /// Bits of the widest field that the controller writes.
 const MAX_BITS: u32 = u64::BITS;
@@ -191,7 +191,7 @@ impl Program {
         }
     }
 
-    /// Tables that entries can be for.
+    /// Tables to which a scenario can add entries.
     fn expected(&self) -> String {
         let free = self
             .tables
@@ -235,7 +235,7 @@ fn actions(info: &config::P4Info, table: &config::Table) -> Vec<Action> {
     table.action_refs.iter().filter_map(of).collect()
 }
 
-/// Entries that a table has room for beside those of the program, whose `max_size` counts in the switch.
+/// Number of free entries of a table: `max_size` in the switch, less the entries of the program.
 fn room(compiled: &[&Value], name: &str, size: i64) -> usize {
     let table = compiled.iter().find(|table| table["name"] == name);
     let max_size = table.and_then(|table| table["max_size"].as_u64());
@@ -392,7 +392,7 @@ impl Check {
         }
     }
 
-    /// Entries with one key, and entries beyond the size of a table.
+    /// Reports entries with the same key, and entries beyond the size of a table.
     fn room(&mut self, place: &str, index: usize, entry: &TableEntry, table: &Table) {
         let mut key: Vec<(&String, Match)> = entry.key.iter().map(|(name, value)| (name, value.plain())).collect();
         key.sort_by_key(|(name, _)| *name);
@@ -492,7 +492,7 @@ fn ones(bits: u32) -> u64 {
     u64::MAX.checked_shr(u64::BITS.saturating_sub(bits)).unwrap_or(0)
 }
 
-/// Refuses a value that does not fit in a width.
+/// Rejects a value that does not fit in a width.
 fn fits(number: Number, bits: u32) -> Result<(), Misfit> {
     if !(1..=MAX_BITS).contains(&bits) {
         let reason = format!("a field of {bits} bits cannot be written");
@@ -506,7 +506,7 @@ fn fits(number: Number, bits: u32) -> Result<(), Misfit> {
     }
 }
 
-/// Refuses a value with bits where its mask has none.
+/// Rejects a value with bits outside its mask.
 fn beyond(value: Number, mask: u64, suffix: &str) -> Result<(), Misfit> {
     let within = Number {
         value: value.value & mask,
@@ -515,7 +515,7 @@ fn beyond(value: Number, mask: u64, suffix: &str) -> Result<(), Misfit> {
     match within == value {
         true => Ok(()),
         false => Err((
-            format!("found {value}{suffix}, with bits that are not compared"),
+            format!("found {value}{suffix}, with bits outside its mask"),
             format!("{within}{suffix}"),
         )),
     }

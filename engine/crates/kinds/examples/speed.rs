@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How fast the engine is: star4 with saturating sources and a fixed schedule, in virtual time, on one thread.
+//! Speed of the engine: star4 with saturating sources and a fixed schedule, in virtual time, on one thread.
 //!
 //! `cargo run --release -p slotwise-kinds --example speed [MILLISECONDS]`
 

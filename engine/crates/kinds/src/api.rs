@@ -8,7 +8,7 @@ use slotwise_cards::packet::Frame;
 use slotwise_net::capture::Capturing;
 use slotwise_traffic::HostMode;
 
-/// How a network is to run.
+/// Settings of a network's run.
 pub struct WorldOptions {
     /// Seed of every random choice.
     pub seed: u64,

@@ -52,9 +52,9 @@ impl Host {
 pub(crate) struct Hosts {
     pub(crate) list: Vec<Host>,
     pub(crate) traffic: Option<Traffic>,
-    /// Memory of `drain`.
+    /// Memory of `drain` for timers.
     timers: Vec<(usize, u64)>,
-    /// The same.
+    /// Memory of `drain` for the turns of sources.
     turns: Vec<(usize, u64)>,
     output: VecDeque<HostFrame>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types of networks, and one network with all that acts on it: discrete events of P4 switches, line cards, fibres and hosts.
+//! Types of networks, and a running network: discrete events of P4 switches, line cards, fibres and hosts.
 //!
 //! ```text
 //! inject_host, packet_out, set_pipeline --> World::run_until(t) --> poll_host_output, poll_control, poll_frame

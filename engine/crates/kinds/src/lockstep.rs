@@ -13,7 +13,7 @@ use slotwise_net::control_event::{ControlEvent, ControlMessage};
 use slotwise_net::standstill::Standstill;
 use slotwise_units::{Duration, Instant};
 
-/// Events after which a run without messages for the controller looks whether it is to stop.
+/// Number of events after which a run without messages for the controller checks for a stop.
 const EVENTS_A_LOOK: usize = 1 << 14;
 
 /// Smallest step of simulated time.
@@ -102,7 +102,7 @@ pub trait Controller {
         arrived: Vec<Arrival<Self::Notice>>,
     ) -> Result<Exchange, Self::Error>;
 
-    /// Returns true if the run is to stop at the time at which it is.
+    /// Returns true if the run is to stop at its current time.
     fn is_to_stop(&self) -> bool {
         false
     }
@@ -196,7 +196,7 @@ impl<C: Controller> Lockstep<C> {
         self.take(fabric, answer)
     }
 
-    /// Runs both up to and at `until`, or less far if the run is to stop.
+    /// Runs network and controller up to and including `until`, or to an earlier stop.
     pub fn run_until(&mut self, fabric: &mut World, until: Instant) -> Result<(), LockstepError<C::Error>> {
         while !self.controller.is_to_stop() {
             let due = [

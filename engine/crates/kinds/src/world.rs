@@ -34,14 +34,14 @@ use slotwise_traffic::HostMode;
 use slotwise_traffic::{FlowProgress, FlowResult, Traffic, WorkloadUse};
 use slotwise_units::{Bytes, Duration, Instant};
 
-/// Part of the time asked for that a network has run.
+/// Reason for which a network has stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
-    /// All of it.
+    /// Requested time reached.
     Whole,
-    /// Until an event that has something for the controller.
+    /// Event with a message for the controller.
     UntilControl,
-    /// Until the bound on the number of events.
+    /// Maximum number of events reached.
     Part,
 }
 
@@ -160,7 +160,7 @@ impl World {
         self.run_events(until, usize::MAX) == Ran::UntilControl
     }
 
-    /// As [`World::run_until_control`], but stops also after `most` events.
+    /// Runs like [`World::run_until_control`], but stops also after `most` events.
     pub fn run_events(&mut self, until: Instant, most: usize) -> Ran {
         for _ in 0..most {
             if !self.control.is_empty() {
@@ -392,7 +392,7 @@ impl World {
         self.hosts.traffic.as_ref().map_or_else(Vec::new, Traffic::results)
     }
 
-    /// Flows of workloads that ended since the last call: all of their data has arrived, and is acknowledged if it is to be.
+    /// Flows of workloads that ended since the last call: all data has arrived and, unless it is datagrams, is acknowledged.
     pub fn take_ended_flows(&mut self) -> Vec<FlowProgress> {
         self.hosts.traffic.as_mut().map_or_else(Vec::new, Traffic::take_ended)
     }
@@ -407,7 +407,7 @@ impl World {
         self.hosts.traffic.as_ref().map_or(0, Traffic::flow_ends)
     }
 
-    /// Bytes of workloads that arrived and were not what was sent, of flows that have ended: always 0.
+    /// Received bytes that differ from the sent ones, of ended flows of workloads: always 0.
     pub fn wrong_bytes_of_workloads(&self) -> Bytes {
         let traffic = self.hosts.traffic.as_ref();
         traffic.map_or(Bytes::ZERO, Traffic::wrong_bytes_of_workloads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Switches outside of the network: the same programs, whose answers come late, or not at all.
+//! External switches: the same programs, with late or missing answers.
 
 use crate::support;
 
@@ -33,7 +33,7 @@ impl Output for Collected {
     fn digest(&mut self, _: &str, _: &[Bits]) {}
 }
 
-/// A network and the switches that it does not have: those of another one.
+/// A network whose external switches are those of another network.
 struct Outside {
     world: World,
     switches: World,

@@ -30,9 +30,9 @@ const OF_KINDS: [(&str, &[&str]); 3] = [
 ];
 /// Parts of the crate that are below the kinds.
 const BELOW: [&str; 2] = ["build", "hosts.rs"];
-/// Parts of the crate that are above those.
+/// Parts of the crate above the kinds.
 const ABOVE: [&str; 7] = ["faults", "kind", "list", "lockstep", "measure", "world", "View"];
-/// Folders that are of no kind.
+/// Folders that do not belong to a kind.
 const OTHER_FOLDERS: [&str; 3] = ["build", "faults", "world"];
 
 fn sources() -> PathBuf {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Workloads over a router: flows are born in the run and die in it.
+//! Workloads over a router: flows start and end during the run.
 
 use slotwise_kinds::{FlowProgress, Invariant, Routed, World, framing};
 use slotwise_scenario::{Paths, Scenario};

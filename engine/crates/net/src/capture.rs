@@ -60,7 +60,7 @@ impl CapturePoint {
     }
 }
 
-/// Gives a network somewhere to write captures; called once for each point, when its first frame comes.
+/// Creates the writer of a capture; called once per capture point, at its first frame.
 pub type OpenCapture = Box<dyn FnMut(CapturePoint) -> io::Result<Box<dyn Write + Send>> + Send>;
 
 /// A capture that ended before the run.
@@ -89,7 +89,7 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Nothing captured yet.
+    /// Creates captures without frames.
     pub(crate) fn new(capturing: Capturing) -> Captures {
         Captures {
             capturing,
@@ -97,7 +97,7 @@ impl Captures {
         }
     }
 
-    /// Captures a frame, if the filter takes it.
+    /// Captures a frame, if the filter accepts it.
     pub(crate) fn record(&mut self, point: CapturePoint, at_ns: u64, frame: &[u8]) {
         let Captures { capturing, writers } = self;
         let Capturing { open, filter, snaplen } = capturing;

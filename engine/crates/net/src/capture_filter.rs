@@ -82,7 +82,7 @@ pub struct CaptureFilter {
 }
 
 impl CaptureFilter {
-    /// Reads a filter for the captures of a network that has these places (`World::capture_points`).
+    /// Reads a filter for a network with these capture points (`World::capture_points`).
     ///
     /// # Errors
     /// The first term that is neither a kind nor fits a capture's name.

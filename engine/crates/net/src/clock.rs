@@ -23,7 +23,7 @@ impl Net {
         self.at_once.most = most;
     }
 
-    /// The next event if it is not after `until`, which is now then; `None` for ever at a standstill.
+    /// Returns the next event if it is not after `until`, and advances the time to it. Returns `None` at a standstill.
     #[inline]
     pub fn next_event(&mut self, until: Instant) -> Option<(Order, Event)> {
         if self.at_once.found.is_some() {
@@ -72,7 +72,7 @@ impl Net {
         });
     }
 
-    /// Nothing is left to do until a time.
+    /// Sets the time: no event is left before it.
     pub fn pass_time(&mut self, until: Instant) {
         if self.at_once.found.is_none() {
             self.now_ns = self.now_ns.max(until.ns());

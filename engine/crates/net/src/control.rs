@@ -78,7 +78,7 @@ impl Net {
         self.tell(device, ControlMessage::Packet(frame));
     }
 
-    /// It is there at `at`.
+    /// Schedules the delivery of a parcel at `at`.
     pub fn dispatch_parcel(&mut self, by: By, at: Instant, parcel: Parcel) {
         let number = self.parcels.insert(parcel);
         self.schedule(by, at, Event::Parcel(number));

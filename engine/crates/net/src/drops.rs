@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that the network itself lost, by place and cause. What P4 drops is in its `drops` counters.
+//! Frames lost outside P4, by location and cause. P4's `drops` counters have its own losses.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -33,7 +33,7 @@ pub struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// A look at a net.
+    /// Read-only access to a net.
     pub fn at(net: &'a Net) -> Look<'a> {
         Look { net }
     }
@@ -235,7 +235,7 @@ impl<'a> Effects<'a> {
         self.net.copy_of(bytes)
     }
 
-    /// Takes back the memory of a frame that has been consumed.
+    /// Returns the memory of a consumed frame to the pool.
     pub fn give_back(&mut self, frame: Frame) {
         self.net.give_back(frame);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold in every run, checked from packets and the network's own clock, apart from P4. Each kind of network has checks
+//! Rules that must hold in every run, checked from packets and the network's own clock, apart from P4. Each kind of network has checks
 //! of its own.
 
 pub use slotwise_cards::Invariant;

@@ -37,7 +37,7 @@ pub enum Note {
         invariant: Invariant,
         /// Time of the violation.
         at: Instant,
-        /// Its place.
+        /// Place of the violation.
         place: Place,
         /// Optical header of the packet, if it has one.
         packet: Option<Optical>,
@@ -76,7 +76,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Nothing has happened yet.
+    /// Creates an empty journal.
     pub(crate) fn new(captures: Option<Capturing>) -> Journal {
         Journal {
             entries: Vec::new(),

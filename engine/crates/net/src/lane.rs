@@ -66,7 +66,7 @@ fn prefetch<T: ?Sized>(thing: &T) {
 /// One direction of a link.
 pub(crate) struct Lane {
     number: u32,
-    /// Where it ends.
+    /// End of the lane.
     pub(crate) end: LaneEnd,
     /// By time of arrival, then by order of entry.
     in_flight: VecDeque<InFlight>,

@@ -77,7 +77,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// Nothing at time 0. Random choices come from `seed`.
+    /// Creates an empty net at time 0. Random choices depend on `seed`.
     pub fn new(seed: u64, captures: Option<Capturing>) -> Net {
         Net {
             now_ns: 0,
@@ -156,7 +156,7 @@ impl Net {
         self.out.frames.give_back(frame);
     }
 
-    /// All switches.
+    /// Returns all switches.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
@@ -193,7 +193,7 @@ impl Net {
         self.messages.set_most_late(most_late.ns());
     }
 
-    /// All spans, by number.
+    /// Returns all spans, by number.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }

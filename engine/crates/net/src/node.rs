@@ -24,7 +24,7 @@ use crate::ticket::Owner;
 use slotwise_cards::packet::{Frame, FramePool, Origin, Packet};
 use slotwise_random as random;
 
-/// A card by its own type. Cards that are not in the list below have these defaults.
+/// A card by its concrete type. Cards outside the list below have these defaults.
 pub trait OwnCard: Card + Any + Send {
     /// The card, if it is of this type.
     fn of(card: &NodeCard) -> Option<&Self>
@@ -48,7 +48,7 @@ pub trait OwnCard: Card + Any + Send {
         }
     }
 
-    /// It as the card of a switch.
+    /// Returns the card as the card of a switch.
     fn boxed(self) -> NodeCard
     where
         Self: Sized,
@@ -56,11 +56,11 @@ pub trait OwnCard: Card + Any + Send {
         NodeCard::Other(Box::new(self))
     }
 
-    /// The switch is outside from now on.
+    /// Notes that the switch is external from now on.
     fn set_outside(&mut self) {}
 }
 
-/// Cards of switches that are called without a table of methods: each a word and its type.
+/// Cards of switches that are called without dynamic dispatch: each a word and its type.
 macro_rules! cards {
     ($($name:ident: $card:ty,)+) => {
         /// Card between a switch and its links, as one value.
@@ -119,7 +119,7 @@ cards! {
 }
 
 impl NodeCard {
-    /// The switch is outside from now on.
+    /// Notes that the switch is external from now on.
     pub(crate) fn set_outside(&mut self) {
         match self {
             NodeCard::Switch(card) => card.set_outside(),
@@ -360,7 +360,7 @@ impl Nodes {
         node.filter(|node| node.device == device)
     }
 
-    /// All, by number.
+    /// Returns all nodes, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.list.iter()
     }

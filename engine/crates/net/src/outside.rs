@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4 switches that run outside of the network, as processes: it gives them what arrives at their ports and takes what leaves.
+//! P4 switches that run as external processes: the network passes arriving packets to them and accepts their output.
 //!
 //! ```text
 //! poll_switch_input ──> the process ──> switch_output          set_switches_running, settle_switches, set_p4_drops
 //! ```
 //!
-//! Such a switch answers late. Light does not wait for it: it passes the core when it gets there, by network time, and the answer
-//! only tells by which output it went. So slots, guards and collisions are judged as with the network's own switches, and at the far
+//! Such a switch answers late. Light does not wait for the answer: it passes the core at its network time, and the answer only
+//! determines the output. So slots, guards and collisions are judged as with the network's own switches, and at the far
 //! end light arrives at its own time unless the answer came later still. An optical packet switch reckons by its own time when it reserves
 //! outputs; a card that then has no room for what it sends loses that.
 
@@ -25,7 +25,7 @@ use slotwise_cards::packet::Origin;
 /// Light that a core's switch has not sent on in this time is lost; of other packets nobody waits for more.
 const ANSWER_LIMIT: Duration = Duration::from_s(1);
 
-/// A frame for a switch outside of the network.
+/// A frame for an external switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchInput {
     /// P4Runtime device id of the switch.
@@ -44,7 +44,7 @@ pub struct Crossing {
     pub device: Device,
     /// Time of arrival at the switch.
     pub arrived: Instant,
-    /// The way that it came.
+    /// Path of its arrival.
     pub origin: Origin,
     /// Its optical header, if it has one.
     pub optical: Option<Optical>,

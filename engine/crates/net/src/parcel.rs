@@ -29,7 +29,7 @@ pub enum Parcel {
     },
     /// A control message that a fault has kept, or its copy.
     Late {
-        /// Its way.
+        /// Path of the message.
         way: Way,
         /// The message.
         frame: Frame,
@@ -38,9 +38,9 @@ pub enum Parcel {
     FromSwitch {
         /// The switch.
         device: Device,
-        /// The port by which it left.
+        /// Output port.
         port: u16,
-        /// Number of the packet that it was, or 0.
+        /// Number of the original packet, or 0.
         id: u64,
         /// The packet.
         frame: Frame,

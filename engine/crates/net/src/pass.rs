@@ -193,7 +193,7 @@ mod tests {
     use crate::ticket::Ticket;
     use slotwise_cards::card::Action;
 
-    /// Surroundings that nothing reaches.
+    /// Surroundings for tests in which no call leaves the net.
     struct Nothing;
 
     impl Beyond for Nothing {

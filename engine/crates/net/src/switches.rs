@@ -22,14 +22,14 @@ impl Net {
         self.nodes.iter_mut().for_each(|node| node.own_card.set_outside());
     }
 
-    /// Lets switches outside take frames or not.
+    /// Sets whether external switches accept frames.
     pub fn set_switches_running(&mut self, running: bool) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.running = running;
         }
     }
 
-    /// The next frame for a switch outside, in order of time over all of them.
+    /// Returns the next frame for an external switch, ordered by time over all switches.
     pub fn poll_switch_input(&mut self) -> Option<SwitchInput> {
         self.nodes.outside.as_mut()?.poll_input()
     }
@@ -59,14 +59,14 @@ impl Net {
         is_waited_for.then(|| at - crossing.arrived)
     }
 
-    /// Sets the drops that the program of a switch outside has counted.
+    /// Sets the drops counted by the program of an external switch.
     pub fn set_p4_drops(&mut self, device: Device, drops: Vec<P4Drop>) {
         if let Some(outside) = &mut self.nodes.outside {
             outside.drops.insert(device.id(), drops);
         }
     }
 
-    /// Gives up what no switch has sent on by a time.
+    /// Drops frames that no external switch has forwarded by a time.
     pub fn lose_overdue<A: Around>(&mut self, around: &mut A, now: Instant) {
         while let Some(crossing) = self
             .nodes

@@ -7,9 +7,9 @@ pub type Owner = u8;
 /// Number of a continuation, kept by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
-    /// The kind of networks that keeps it.
+    /// Kind of networks that owns the ticket.
     pub owner: Owner,
-    /// Its number there.
+    /// Number within its kind.
     pub number: u32,
 }
 

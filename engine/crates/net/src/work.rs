@@ -74,11 +74,11 @@ impl<W> Stack<W> {
 pub struct Ask {
     /// The switch.
     pub device: Device,
-    /// The port at which it comes.
+    /// Input port.
     pub port: Port,
     /// The packet.
     pub frame: Frame,
-    /// The way that it came.
+    /// Path of its arrival.
     pub origin: Origin,
     /// Continuation after the pass.
     pub then: Passed,

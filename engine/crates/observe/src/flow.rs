@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 
-/// Value of a flow: `None` if flows of its sort have no such value, `Some(None)` if this one has none (`null` in the report).
+/// Value of a flow: `None` if its kind of flows has no such value, `Some(None)` if this flow has none (`null` in the report).
 pub type Measured<T> = Option<Option<T>>;
 
 /// Kind of a flow.
@@ -107,7 +107,7 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
-    /// Returns true for a flow over the whole run. It is listed in the last phase, and is none of that phase's traffic.
+    /// Returns true for a flow over the whole run. The last phase lists it, but it is not traffic of that phase.
     pub fn is_of_run(&self) -> bool {
         self.name.is_some()
     }
@@ -144,7 +144,7 @@ pub struct StreamReport {
     pub window_bytes: Option<Bytes>,
 }
 
-/// Reads a key that is there, whose value may be `null`.
+/// Reads a present key, whose value may be `null`.
 fn measured<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Measured<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }

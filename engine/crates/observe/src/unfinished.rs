@@ -21,7 +21,7 @@ fn size(scenario: &Scenario, phase: usize, flow: &FlowReport) -> Option<Bytes> {
     }
 }
 
-/// The same of a flow over the whole run, by the index of its group.
+/// Problem of an unfinished flow over the whole run, by the index of its group.
 pub fn flow_bytes(scenario: &Scenario, entry: usize) -> Option<Bytes> {
     match scenario.routed.flows.get(entry)?.source {
         Source::Stream { bytes } => bytes,

@@ -18,7 +18,7 @@ pub struct WorkloadReport {
     pub name: String,
     /// Source of the flows: `poisson`, `closed`, `incast`, `collective`, `list`, `coflows` or `pcap`.
     pub kind: String,
-    /// Transport of flows that no entry of `by_size` is for.
+    /// Transport of flows without an entry in `by_size`.
     pub transport: String,
     /// Number of hosts.
     pub hosts: usize,
@@ -32,7 +32,7 @@ pub struct WorkloadReport {
     /// Number of coflows with flows in progress at the end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished_coflows: u64,
-    /// Number of flows that could not start, as all ports between their hosts were in use.
+    /// Number of flows that could not start because all ports between their hosts were in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused: u64,
     /// First unfinished flows.
@@ -60,7 +60,7 @@ pub struct FlowReport {
 /// Completions of the flows of a range of sizes.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BucketReport {
-    /// Least size; absent in the first range.
+    /// Minimum size; absent in the first range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_bytes: Option<Bytes>,
     /// Bound of the sizes; absent in the last range.
@@ -86,7 +86,7 @@ pub struct StatisticsReport {
     pub p99: f64,
     /// 0.999 quantile.
     pub p999: f64,
-    /// Largest.
+    /// Maximum.
     pub max: f64,
 }
 

@@ -48,7 +48,7 @@ impl Marker {
     /// Reads the marker of a directory; `None` without such a directory.
     ///
     /// # Errors
-    /// The reason for which a directory has no marker that can be read.
+    /// Returns the reason why the marker of a directory cannot be read.
     pub fn read(directory: &Path) -> Result<Option<Marker>, String> {
         if !directory.exists() {
             return Ok(None);

@@ -223,10 +223,10 @@ fn plan(options: &Options, runner: &dyn Runner) -> Result<(Experiment, Vec<Job>)
     Ok((experiment, jobs))
 }
 
-/// Deletes the results of the runs that `options` ask for, so that all are made again.
+/// Deletes the results of the selected runs, so that all are repeated.
 ///
 /// # Errors
-/// As for [`reproduce`].
+/// The errors of [`reproduce`].
 pub fn forget(options: &Options, runner: &dyn Runner) -> Result<(), RunnerError> {
     let (_, jobs) = plan(options, runner)?;
     for job in &jobs {
@@ -270,7 +270,7 @@ pub struct Task {
 /// What of `options` has to be made still, the longest run first. What takes no time, since it was measured elsewhere, is not among it.
 ///
 /// # Errors
-/// As for [`reproduce`].
+/// The errors of [`reproduce`].
 pub fn pending(options: &Options, runner: &dyn Runner) -> Result<Vec<Task>, RunnerError> {
     let (experiment, mut jobs) = plan(options, runner)?;
     jobs.retain(|job| !matches!(job.setup, Setup::Kept(_)) && job.is_pending());

@@ -23,7 +23,7 @@ pub struct CheckArgs {
     scenario: scenarios::Located,
     /// Directory of files that workloads name
     ///
-    /// For flow lists, coflow traces, captures and tables of sizes that are not beside the scenario.
+    /// For flow lists, coflow traces, captures and tables of sizes that are not in the directory of the scenario.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Write the controller's network configuration (JSON) to FILE

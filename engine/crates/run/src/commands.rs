@@ -32,7 +32,7 @@ pub enum CommandError {
         /// The name of a fibre that there is.
         example: String,
     },
-    /// A line that is no order for a run that is held.
+    /// Invalid order to a held run.
     #[error("invalid order '{0}'; expected 'step TIME' (such as 'step 10 us'), 'continue' or 'end'")]
     NoOrder(String),
     /// It goes on and on.
@@ -60,7 +60,7 @@ enum Line {
 pub enum Order {
     /// Cut or mend a fibre.
     Fibre(FibreCommand),
-    /// Let a run that is held go on.
+    /// Continue a held run.
     Hold(HoldOrder),
 }
 
@@ -84,7 +84,7 @@ impl FibreCommand {
     /// Reads a line of JSON.
     ///
     /// # Errors
-    /// When it is no command for one of these fibres.
+    /// The line is not a command for one of these fibres.
     pub fn parse(line: &[u8], fibres: &[(String, Fibre)]) -> Result<FibreCommand, CommandError> {
         let Line::Fibre { name, up } = serde_json::from_slice(line).map_err(|error| {
             let example = fibres.first().map_or("edge0-core0", |(name, _)| name);
@@ -123,7 +123,7 @@ impl FibreCommand {
     }
 }
 
-/// Reads lines, which `parse` makes commands of, until the input ends or nobody listens any more; `tell` says whether somebody does.
+/// Reads lines and passes the commands that `parse` makes to `tell`, until the input ends or `tell` returns false.
 pub fn read<T>(
     mut input: impl BufRead,
     parse: impl Fn(&[u8]) -> Result<T, CommandError>,

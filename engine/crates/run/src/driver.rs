@@ -2,11 +2,12 @@
 //! A run of a network, whatever its clock: virtual time ([`crate::virtual_time`]), or the wall clock ([`crate::emulate`]).
 //!
 //! ```text
-//! signals, terminal, page,        orders             frames, looks
+//! signals, terminal, page,        orders             snapshots
 //! controller, hosts        ------------------> clock ---------------> run ---> terminal, page, events, report
 //! ```
 //!
-//! Those on the left are threads and processes. The clock hears them while it lets time pass; spectators see the network between two steps.
+//! Threads and processes on the left send orders, which the clock receives while time passes. Observers on the right get
+//! snapshots in between.
 
 use std::collections::BTreeMap;
 use std::time;
@@ -39,48 +40,48 @@ use slotwise_cli::interrupts::Interrupts;
 /// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It goes on.
+    /// Running.
     Going,
-    /// It has come to its end.
+    /// Complete.
     Over,
-    /// Somebody ends it before.
+    /// Interrupted.
     Interrupted,
 }
 
 /// Reader of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// The terminal, the events and the report.
+    /// Terminal, events and report.
     Terminal,
-    /// The page, which is shown each period once.
+    /// Page: each period once.
     Page,
 }
 
-/// Time of a run, and the network that lives by it.
+/// Time of a run, with its network.
 pub trait Clock {
-    /// Lets time pass until the next look at the network, by the wall clock until `page` is due at the latest. Handles what it hears
-    /// meanwhile; what is news goes to `news`.
+    /// Lets time pass until the next snapshot of the network is due; by the wall clock at most until `page` is due. Handles orders
+    /// that arrive meanwhile, and adds events to `news`.
     ///
     /// # Errors
-    /// When the run cannot go on.
+    /// The run cannot continue.
     fn advance(&mut self, news: &mut Newsroom, page: Option<time::Instant>) -> Result<State, RunError>;
 
     /// Returns the time of the network.
     fn now(&self) -> Instant;
 
-    /// Takes the frames of a star that have ended since the last call, from the first phase on.
+    /// Returns the frames of a star that have ended since the last call, from the first phase on.
     fn frames(&mut self) -> Vec<FrameRecord>;
 
-    /// Returns true if terminal, events and report are due to have a snapshot, once.
+    /// Returns true, once per snapshot, if one is due for terminal, events and report.
     fn sample_is_due(&mut self) -> bool;
 
-    /// Returns the state of the network, without what is counted by frame.
+    /// Returns the state of the network, without the counts per frame.
     fn look(&mut self, reader: Reader) -> Snapshot;
 
     /// Returns the packets dropped so far.
     fn drops(&self) -> Vec<DropCount>;
 
-    /// Returns the changes that the controller was told, and the faults.
+    /// Returns the changes reported to the controller, and the faults.
     fn happened(&self) -> (&[ControllerChange], &[FaultRecord]);
 
     /// Returns the time at which the first phase began or will begin, if that is known.
@@ -89,14 +90,14 @@ pub trait Clock {
     /// Returns the address of the controller's REST server, if there is one.
     fn rest(&self) -> Option<&Rest>;
 
-    /// Ends all that runs, after `ended`. Adds to `frames` those not taken yet.
+    /// Ends controller and network, after `ended`. Adds the remaining frames to `frames`.
     ///
     /// # Errors
-    /// When there is no network left to report on.
+    /// No network is left to report on.
     fn end(self, ended: Result<State, RunError>, frames: &mut Vec<FrameRecord>) -> Result<Ended, RunError>;
 }
 
-/// What a run leaves when it has ended.
+/// Results of an ended run.
 pub struct Ended {
     /// The network.
     pub fabric: World,
@@ -122,11 +123,11 @@ pub struct Ended {
     pub recording: Recording,
     /// Failures apart from the network's own.
     pub failures: Vec<String>,
-    /// Notes for a person.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Spectators of a run.
+/// Observers of a run.
 pub struct Spectators {
     /// The terminal; without it nothing is sampled.
     pub view: Option<LiveView>,
@@ -137,7 +138,7 @@ pub struct Spectators {
 }
 
 impl Spectators {
-    /// Nobody.
+    /// No observers.
     pub fn none() -> Spectators {
         Spectators {
             view: None,
@@ -158,7 +159,7 @@ pub struct Run<C> {
 }
 
 impl<C: Clock> Run<C> {
-    /// A run of a scenario that is about to begin.
+    /// Creates the run of a scenario, before its start.
     pub fn new(clock: C, scenario: &Scenario, spectators: Spectators) -> Run<C> {
         Run {
             clock,
@@ -170,10 +171,10 @@ impl<C: Clock> Run<C> {
         }
     }
 
-    /// Runs to the next look at the network, and shows it to the spectators.
+    /// Runs to the next snapshot of the network, and passes it to the observers.
     ///
     /// # Errors
-    /// When the run cannot go on.
+    /// The run cannot continue.
     pub fn advance(&mut self) -> Result<State, RunError> {
         let page = self.spectators.watch.as_ref().map(Watch::next);
         let state = self.clock.advance(&mut self.news, page);
@@ -231,11 +232,11 @@ impl<C: Clock> Run<C> {
         }
     }
 
-    /// Runs to the end, makes the report, and shows it until somebody interrupts. Returns true if all was well. A run that is
-    /// interrupted, or left by its controller, is reported up to there.
+    /// Runs to the end, creates the report, and shows it until an interrupt. Returns true if the run passed. The report of a run
+    /// that is interrupted, or whose controller ends, covers the time before.
     ///
     /// # Errors
-    /// When there is nothing to report on.
+    /// No network is left to report on.
     pub fn finish(
         mut self,
         command: &'static str,
@@ -257,16 +258,16 @@ impl<C: Clock> Run<C> {
         Ok(is_well)
     }
 
-    /// Ends a run of which no report is wanted.
+    /// Ends a run without a report.
     ///
     /// # Errors
-    /// When there is no network left.
+    /// No network is left.
     pub fn end(mut self, ended: Result<State, RunError>) -> Result<Ended, RunError> {
         self.clock.end(ended, &mut self.frames)
     }
 }
 
-/// Time from which a run is counted.
+/// Origin of a run's times.
 fn start(clock: &impl Clock) -> Instant {
     clock.start().unwrap_or(Instant::ZERO)
 }

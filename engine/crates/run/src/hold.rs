@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run in virtual time that is held: its time stands still while REST, P4Runtime and page answer, until somebody lets it go on.
+//! Holding a run in virtual time: its time stands still while REST, P4Runtime and the page answer, until an order continues it.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::commands::{CommandError, Order, read};
 use slotwise_cli::interrupts::Interrupts;
 use slotwise_cli::notes::{note, printable};
 
-/// Longest text of a wrong order that is shown.
+/// Maximum length of an invalid order in its error.
 const MOST_CHARS: usize = 40;
 
-/// Order for a run that is held.
+/// Order for a held run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldOrder {
     /// Run for this time and hold again.
@@ -47,7 +47,7 @@ impl HoldOrder {
 /// Reads a time with its unit, more than 0.
 ///
 /// # Errors
-/// The text of a message on what is expected.
+/// The expected value.
 pub fn time(text: &str) -> Result<Duration, String> {
     match Dimension::Time.parse(text.trim()).map(u64::try_from) {
         Ok(Ok(ns)) if ns > 0 => Ok(Duration::from_ns(ns)),
@@ -58,7 +58,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 /// Reads orders from standard input; its end is an interrupt if `until_input_ends`.
 ///
 /// # Errors
-/// When the system has no thread.
+/// The system has no thread.
 pub fn listen(orders: Sender<Order>, interrupts: Option<Interrupts>) -> io::Result<()> {
     let parse = |line: &[u8]| HoldOrder::parse(&String::from_utf8_lossy(line));
     let tell = move |order: Result<HoldOrder, CommandError>| match order {
@@ -85,7 +85,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// A run that is held at a time first, if at any.
+    /// Creates the state of a run; its first hold is at `next`, if any.
     pub fn at(next: Option<Instant>) -> Hold {
         Hold {
             next,
@@ -103,18 +103,18 @@ impl Hold {
         self.is_held.load(Ordering::Relaxed)
     }
 
-    /// Returns the same for other threads.
+    /// Returns the flag of a held run, for other threads.
     pub fn shared(&self) -> Arc<AtomicBool> {
         self.is_held.clone()
     }
 
-    /// Holds the run if it has come to the time for that. Returns true if it begins to be held.
+    /// Holds the run if its hold time has come. Returns true if this begins a hold.
     pub fn reach(&mut self, now: Instant) -> bool {
         let is_reached = self.next.is_some_and(|at| at <= now);
         is_reached && !self.is_held.swap(true, Ordering::Relaxed)
     }
 
-    /// Lets the run go on until `next`, or to its end.
+    /// Continues the run until `next`, or to its end.
     pub fn release(&mut self, next: Option<Instant>) {
         self.next = next;
         self.is_held.store(false, Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub struct SimulateArgs {
     sample_frames: Option<u32>,
     /// Hold the run at TIME, counted from the first phase, e.g. '10 ms'
     ///
-    /// Time stands still while REST API, P4Runtime and page answer, until a line of stdin has an order: 'step TIME',
+    /// Time stands still while REST API, P4Runtime and page answer. A line on stdin continues the run: 'step TIME',
     /// 'continue' or 'end' (docs/p4runtime.md).
     #[arg(long, value_name = "TIME", value_parser = hold::time)]
     hold_at: Option<Duration>,
@@ -112,7 +112,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<bool, RunError> {
     Run::new(clock, scenario, spectators).finish(COMMAND, (run, &home, scenario), programs, &interrupts)
 }
 
-/// Time of the network at which the run is held first.
+/// Network time of the first hold.
 fn hold_at(since_start: Option<Duration>, scenario: &Scenario) -> Result<Option<Instant>, String> {
     let Some(since_start) = since_start else {
         return Ok(None);

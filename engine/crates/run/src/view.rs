@@ -51,7 +51,7 @@ pub fn view(args: &ViewArgs) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Waits for another interrupt after so many.
+/// Waits for another interrupt after this number of them.
 pub fn until_interrupted(interrupts: &Interrupts, after: usize) {
     while interrupts.count() <= after {
         thread::sleep(LOOK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Virtual time: the network stands still while its controller thinks, and while somebody holds it.
+//! Virtual time: the network stands still while its controller computes, and while the run is held.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -38,13 +38,13 @@ use slotwise_cli::notes::{note, say};
 
 /// Time between two samples of a star, in frames.
 const SAMPLE_FRAMES: u64 = 100;
-/// Time between two looks at what controller and clients want of a run that is held.
+/// Time between two polls of controller and clients in a held run.
 const HELD_PERIOD: time::Duration = time::Duration::from_millis(5);
 
-/// Results that a run is to leave beside its report.
+/// Outputs of a run other than its report.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// Sampling period of a star, in frames; without it nothing of a star is recorded.
+    /// Sampling period of a star, in frames; without it a star is not recorded.
     pub sample_frames: Option<u32>,
     /// Directory of the recorded tables.
     pub columns: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Nobody gives any.
+    /// No orders.
     pub fn none() -> Orders {
         Orders {
             interrupts: Interrupts::default(),
@@ -82,12 +82,12 @@ pub struct VirtualTime<'a> {
     workloads: Option<WorkloadRecorder>,
     results: Results,
     outside: Orders,
-    /// From one look at the network to the next.
+    /// Time between two snapshots of the network.
     step: Duration,
     next_step: Instant,
     sample_period: Duration,
     next_sample: Instant,
-    /// A step has ended since this was asked last. A run that is held between two steps is sampled as one that is not.
+    /// True if a step has ended since the last call. So holding a run between two steps does not change its samples.
     has_stepped: bool,
     phase_bytes: PhaseBytes,
 }
@@ -136,7 +136,7 @@ impl<'a> VirtualTime<'a> {
         &self.session.rest
     }
 
-    /// Runs up to and at `until`, or less far if an interrupt comes, and records what is due.
+    /// Runs up to and including `until`, or to an interrupt, and records the samples that are due.
     fn run_until(&mut self, until: Instant) -> Result<(), RunError> {
         while let Some(at) = self.next_record().filter(|at| *at <= until) {
             self.session.run_until(at)?;
@@ -156,7 +156,7 @@ impl<'a> VirtualTime<'a> {
         self.session.run_until(until)
     }
 
-    /// Time at which something is to be recorded next.
+    /// Time of the next sample.
     fn next_record(&self) -> Option<Instant> {
         let star = self.star.as_ref().and_then(star::Recorder::next);
         let routed = self.routed.as_ref().and_then(RoutedRecorder::next);
@@ -164,7 +164,7 @@ impl<'a> VirtualTime<'a> {
         star.into_iter().chain(routed).chain(workloads).min()
     }
 
-    /// Runs to the next time at which there is something to do beside the network.
+    /// Runs to the next time that needs an action outside the network.
     fn run_on(&mut self) -> Result<(), RunError> {
         let now = self.now();
         let ends = (0..self.scenario.phases.len()).map(|phase| (phase, self.scenario.phase_times(phase).1));
@@ -184,7 +184,7 @@ impl<'a> VirtualTime<'a> {
         advanced
     }
 
-    /// Waits for the next order while the run is held, as long as somebody else needs no turn.
+    /// Waits for the next order while the run is held, unless the controller needs a turn.
     fn wait(&mut self, news: &mut Newsroom, patience: time::Duration) -> Result<(), RunError> {
         let patience = patience.min(HELD_PERIOD);
         match self.outside.orders.recv_timeout(patience) {
@@ -193,7 +193,7 @@ impl<'a> VirtualTime<'a> {
             // A signal still ends it.
             Err(RecvTimeoutError::Disconnected) => thread::sleep(patience),
         }
-        // A turn at this time, if it needs one; time passes with the next order only.
+        // The controller gets a turn at this time if it needs one; time passes only with the next order.
         self.session.run_until(self.now())
     }
 
@@ -380,7 +380,7 @@ fn phases(scenario: &Scenario, now: Instant) -> Vec<PhaseRun> {
     begun.map(phase).collect()
 }
 
-/// Writes the tables. An error names the path; then all those of a run before stay.
+/// Writes the tables. An error names the path; all tables of an earlier run then remain.
 fn write_columns(directory: &Path, recording: &Recording) -> Result<(), String> {
     let tables = recording.tables().filter(|(_, table)| !table.names.is_empty());
     outputs::write_files(tables.map(|(name, table)| {

@@ -158,13 +158,13 @@ impl Watch {
     }
 }
 
-/// What the page may change: the controller's resources, fibres, and the time of a run that is held.
+/// Targets of changes from the page: the controller's resources, fibres, and the time of a held run.
 struct Steering {
     rest: Mutex<Option<Rest>>,
     fibres: Vec<(String, Fibre)>,
     /// None when the run is over.
     tell: Mutex<Option<Tell>>,
-    /// None of a run that is never held.
+    /// `None` for a run that cannot be held.
     is_held: Option<Arc<AtomicBool>>,
 }
 
@@ -229,7 +229,7 @@ impl Steering {
         self.order(Order::Fibre(command), &json!({"name": name, "up": is_up}))
     }
 
-    /// Passes an order on, which is answered so.
+    /// Forwards an order. Returns `answer`, or a problem after the end of the run.
     fn order(&self, order: Order, answer: &Value) -> Answer {
         let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner);
         match tell.as_ref().is_some_and(|tell| tell(order)) {

@@ -53,10 +53,10 @@ impl ScenarioFile {
         ScenarioFile::open_with(path, None)
     }
 
-    /// As [`ScenarioFile::open`]; files of workloads that are not beside the scenario are in the directory `data`.
+    /// Opens a file like [`ScenarioFile::open`]. Files of workloads that are not in its directory are in the directory `data`.
     ///
     /// # Errors
-    /// As [`ScenarioFile::open`].
+    /// The errors of [`ScenarioFile::open`].
     pub fn open_with(path: &Path, data: Option<&Path>) -> Result<ScenarioFile, ScenarioError> {
         let directory = path.parent().unwrap_or(Path::new(""));
         let bytes = read(path).map_err(ScenarioError::Unreadable)?;
@@ -178,7 +178,7 @@ impl ScenarioFile {
         Ok(())
     }
 
-    /// Entries under a key, which has a list or one of them.
+    /// Returns the entries under a key, which has a list or a single entry.
     fn entries(&self, key: &str) -> Vec<Doc> {
         let Some(value) = self.doc.get(key) else {
             return Vec::new();
@@ -349,7 +349,7 @@ impl ScenarioFile {
     }
 }
 
-/// Path of a file in the first directory that has it; in the first one if none has it.
+/// Returns the path of a file in the first directory with it, or in the first directory.
 fn found(directories: &[PathBuf], path: &Path) -> PathBuf {
     let mut paths = directories.iter().map(|directory| directory.join(path));
     let there = paths.clone().find(|path| path.exists());

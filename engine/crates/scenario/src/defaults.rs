@@ -77,7 +77,7 @@ pub(crate) fn expand(doc: &mut Doc) {
     }
 }
 
-/// Names workloads, beside which there may be no other flows.
+/// Names workloads; a scenario with workloads may have no other flows.
 fn workloads(doc: &mut Doc, parts: Parts) {
     let line = doc.line();
     if doc.get(WORKLOADS).is_none() {

@@ -351,7 +351,7 @@ transports! {
     Cubic: "cubic", true, Some("cubic");
     /// HighSpeed TCP with SACK: RFC 3649, with limited slow start (RFC 3742).
     HighSpeed: "highspeed", true, Some("highspeed");
-    /// DCTCP with SACK: RFC 8257. Its windows follow marks of queues with `ecn`.
+    /// DCTCP (RFC 8257) with SACK. Its window depends on marks of queues with `ecn`.
     Dctcp: "dctcp", true, Some("dctcp");
     /// XCP with SACK. Linux hosts do not have it: the engine generates it, also in emulation.
     Xcp: "xcp", true, None;

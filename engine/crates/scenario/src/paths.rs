@@ -19,7 +19,7 @@ use crate::timing::WIRE_OVERHEAD;
 struct Link {
     to: Device,
     link: PathLink,
-    /// Light that the node behind it does not store.
+    /// True if packets pass the node behind the link as light, without being stored.
     is_light: bool,
 }
 
@@ -31,7 +31,7 @@ struct Access {
     down: PathLink,
 }
 
-/// Paths of a network. Those that were asked for are stored.
+/// Paths of a network, with a cache.
 #[derive(Debug, Clone)]
 pub struct Paths {
     hosts: Vec<Access>,
@@ -213,7 +213,7 @@ impl Paths {
     }
 }
 
-/// Links between nodes that store whole packets: light goes through as if over one link.
+/// Returns the links between nodes that store whole packets: consecutive fibres are one link.
 fn as_stored(links: &[Link]) -> Vec<PathLink> {
     let mut path: Vec<PathLink> = Vec::new();
     let mut was_light = false;

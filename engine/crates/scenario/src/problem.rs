@@ -127,7 +127,8 @@ impl ScenarioError {
         self
     }
 
-    /// Returns all problems. An error of the whole file is one, without a pointer; its expected value is empty if the reason has it.
+    /// Returns all problems. An error of the whole file is one problem without a pointer; its expected value is empty if the reason
+    /// contains it.
     pub fn problems(&self) -> Vec<Problem> {
         match self {
             ScenarioError::Invalid(problems) => problems.clone(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entries of tables that no application of the controller writes: those of a custom P4 program.
 //!
-//! Names and widths are those of the program's P4Info, which is not read here: whoever has it compares an entry with it.
+//! Names and widths are those of the program's P4Info. This crate does not read P4Info; crate `control` compares the entries.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -75,7 +75,7 @@ pub enum Match {
 }
 
 impl Notation {
-    /// Width in bits of the fields that it is for; `None`: of any width.
+    /// Width in bits of a matching field; `None`: any width.
     pub fn width(self) -> Option<u32> {
         match self {
             Notation::Integer => None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Workloads: flows that are drawn or listed, start during the run and end in it.
+//! Workloads: random or listed flows that start and end during the run.
 
 mod check;
 mod files;
@@ -43,7 +43,7 @@ pub struct Workload {
     pub hosts: Vec<usize>,
     /// Source of the flows.
     pub source: WorkloadSource,
-    /// Transport of flows that no entry of `by_size` is for.
+    /// Transport of flows without an entry in `by_size`.
     pub transport: FlowTransport,
     /// Transports of flows below a size; bounds rise.
     pub by_size: Vec<(Bytes, FlowTransport)>,
@@ -55,7 +55,7 @@ pub struct Workload {
     pub packet_bytes: u32,
     /// Start, from the start of the first phase; times of lists count from here.
     pub start: Duration,
-    /// No flow starts from here on; `None`: the end of the run.
+    /// Time from which no flow starts; `None`: the end of the run.
     pub stop: Option<Duration>,
 }
 
@@ -175,7 +175,7 @@ impl Workload {
     /// Returns the source of flows that start before `end`, a time since the start of the workload. The same seed gives the same flows.
     ///
     /// # Errors
-    /// When a setting is out of its range.
+    /// A setting is out of its range.
     pub fn generator(&self, seed: u64, end: Instant) -> Result<Box<dyn Generator + Send>, WorkloadError> {
         let hosts = self.hosts.len() as u32;
         Ok(match &self.source {

@@ -37,7 +37,7 @@ pub struct ReproduceArgs {
     /// and no fact is judged.
     #[arg(long)]
     pub quick: bool,
-    /// Make all runs again, finished ones included
+    /// Repeat all runs, including finished ones
     #[arg(long)]
     pub fresh: bool,
     /// Number of concurrent runs (default: CPU cores); does not affect results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hosts outside, simulated, or both.
+//! Host modes: external hosts, simulated hosts, or both.
 
 /// Player of the hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

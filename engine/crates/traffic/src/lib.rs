@@ -396,7 +396,7 @@ impl Traffic {
         self.datagrams.count() + self.streams.count()
     }
 
-    /// The host of a source; `None` for a workload, whose flows are of many hosts.
+    /// Returns the host of a source; `None` for a workload, whose flows have many senders.
     pub fn host_of(&self, source: usize) -> Option<usize> {
         if source >= self.first_workload() {
             return None;

@@ -58,9 +58,9 @@ pub(crate) enum End {
     Receiver(Box<Receiver<PatternCheck>>),
     Source(Box<UdpSource>),
     Sink(Box<UdpSink>),
-    /// Of a workload, data in datagrams.
+    /// Sender of a workload's data in datagrams.
     Burst(Box<BurstSource>),
-    /// Of a workload, the receiver of such data.
+    /// Receiver of a workload's data in datagrams.
     Gather(Box<BurstSink>),
 }
 
@@ -76,7 +76,7 @@ impl StreamSpec {
         self.algorithm == Algorithm::Xcp
     }
 
-    /// The sending end. The sizes that a scenario may give are within what the transports take.
+    /// Creates the sending end. All sizes that a scenario allows are valid for the transports.
     pub(crate) fn sender(&self) -> End {
         let sender = SenderConfig {
             sack: self.sack,

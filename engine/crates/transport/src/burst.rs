@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Data in datagrams: sent at a rate without acknowledgments, gathered until all of it has arrived.
+//! Data in datagrams: sent at a rate without acknowledgments, and collected until complete.
 //!
 //! A datagram with at least [`HEADER`] bytes of payload begins with the size of all data and a number of the burst. The header is part of
 //! the data. A shorter datagram is the whole burst, or its last part: then its IPv4 identification is [`PART`].
@@ -13,7 +13,7 @@ use crate::checksum;
 use crate::datagram;
 use crate::endpoint::{Endpoint, Event};
 
-/// Payload from which on a datagram names its burst.
+/// Minimum payload of a datagram with a header.
 const HEADER: usize = 12;
 /// Identification of a datagram without a header that is part of a burst.
 const PART: u16 = 1;
@@ -34,7 +34,7 @@ pub struct BurstConfig {
     pub packet_bytes: u16,
     /// Rate, of IP bytes.
     pub rate: Rate,
-    /// Number that tells bursts between the same ports apart.
+    /// Number that distinguishes bursts between the same ports.
     pub number: u32,
 }
 
@@ -134,7 +134,7 @@ pub struct BurstSink {
 }
 
 impl BurstSink {
-    /// Makes the receiver of a burst by its first datagram; `None` if the packet is no datagram, or does not name its burst.
+    /// Creates the receiver of a burst from its first datagram; `None` for other packets, and for datagrams without a header.
     pub fn of(packet: &[u8]) -> Option<BurstSink> {
         if is_part(packet) {
             return None;
@@ -148,7 +148,7 @@ impl BurstSink {
         })
     }
 
-    /// Returns true if a datagram is of another burst between the same ports.
+    /// Returns true if a datagram belongs to another burst between the same ports.
     pub fn is_other(&self, packet: &[u8]) -> bool {
         !is_part(packet) && read(packet).is_some_and(|(number, ..)| number != self.number)
     }

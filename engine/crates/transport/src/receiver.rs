@@ -119,11 +119,11 @@ pub struct Receiver<S> {
     duplicate: Option<Range<u64>>,
     scaled: bool,
     sack: bool,
-    /// ECN is agreed on; acknowledgments report marks as RFC 8257 asks for.
+    /// True if ECN is negotiated: acknowledgments report marks as in RFC 8257.
     ecn: bool,
-    /// The last data had a mark (DCTCP.CE).
+    /// True if the last data had a mark (DCTCP.CE).
     is_marked: bool,
-    /// Acknowledgment of data before that whose marks differ: number and mark.
+    /// Pending acknowledgment of the data before a change of marks: number and mark.
     earlier: Option<(u64, bool)>,
     ack_due: bool,
     unacked_segments: u32,
@@ -204,7 +204,7 @@ impl<S: Sink> Receiver<S> {
         })
     }
 
-    /// Returns true before a connection, also after one that was reset before it was established.
+    /// Returns true before a connection, and after a reset before the connection was established.
     pub fn is_listening(&self) -> bool {
         self.phase == Phase::Listen
     }
@@ -337,7 +337,7 @@ impl<S: Sink> Receiver<S> {
         self.events.push_back(Event::Aborted(reason));
     }
 
-    /// RFC 8257 section 3.2: data of each kind is acknowledged for itself.
+    /// Acknowledges marked and unmarked data separately (RFC 8257 section 3.2).
     fn take_mark(&mut self, is_marked: bool) {
         if is_marked == self.is_marked {
             return;
@@ -473,7 +473,7 @@ impl<S: Sink> Receiver<S> {
         options
     }
 
-    /// Bit that reports a mark, or in a SYN that there is ECN.
+    /// Bit that reports a mark, or ECN in a SYN.
     fn echo(&self, is_syn: bool) -> u8 {
         match self.ecn && (is_syn || self.is_marked) {
             true => flags::ECE,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers to segments that no endpoint is there for (RFC 9293 section 3.10.7.1).
+//! Answers to segments without an endpoint (RFC 9293 section 3.10.7.1).
 
 use crate::segment::{Options, Segment, flags};
 use crate::xcp;
 
-/// Bits of a segment that a host without the connection looks at.
+/// Fields of a segment that a host without the connection reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Sequence number, that of the SYN if it is one.
+    /// Sequence number, or that of the SYN.
     pub sequence: u32,
     /// True if it opens a connection.
     pub is_syn: bool,
 }
 
-/// Reads what a segment says to a host without its connection; `None` if the packet is no segment.
+/// Reads a segment at a host without its connection; `None` for packets other than TCP.
 pub fn opening(packet: &[u8]) -> Option<Opening> {
     let (segment, _) = Segment::decode(packet).ok()?;
     Some(Opening {
@@ -23,7 +23,7 @@ pub fn opening(packet: &[u8]) -> Option<Opening> {
 }
 
 /// Writes the reset that answers a segment without a connection into `out`, which it clears. Returns false for packets without an
-/// answer: resets, and those that are no segments.
+/// answer: resets, and packets other than TCP.
 pub fn reset(packet: &[u8], out: &mut Vec<u8>) -> bool {
     let Ok((segment, payload)) = Segment::decode(packet) else {
         return false;

@@ -15,7 +15,7 @@ pub struct PathLink {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// Bytes of each packet on this link beyond those of [`Framing`].
+    /// Extra bytes of each packet on this link, in addition to [`Framing`].
     pub overhead: Bytes,
 }
 

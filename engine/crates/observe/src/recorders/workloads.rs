@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures the flows of workloads: how many are in progress, and how long each took.
+//! Measurements of workloads: flows in progress, and completion times.
 
 use slotwise_kinds::{FlowProgress, WorkloadUse, World, framing};
 use slotwise_scenario::{Paths, Scenario};
@@ -12,7 +12,7 @@ use crate::workloads::{FlowName, MAX_NAMED, WorkloadReport};
 /// Period where the scenario has none.
 const PERIOD: Duration = Duration::from_ms(100);
 
-/// A workload, and what its flows did since the last period and since the start.
+/// A workload with the counts of its flows since the last period and since the start.
 struct Recorded {
     name: String,
     kind: &'static str,
@@ -26,12 +26,12 @@ struct Recorded {
     unfinished: Vec<FlowName>,
 }
 
-/// Writes down what workloads do. Let the network run to [`WorkloadRecorder::next`], call [`WorkloadRecorder::sample`], and so on.
+/// Records workloads. The caller runs the network to [`WorkloadRecorder::next`], calls [`WorkloadRecorder::sample`], and repeats both.
 pub struct WorkloadRecorder {
     recording: Recording,
     workloads: Vec<Recorded>,
     paths: Paths,
-    /// Times are counted from here.
+    /// Origin of times in the record.
     start: Instant,
     end: Instant,
     period: Duration,
@@ -42,7 +42,7 @@ pub struct WorkloadRecorder {
 }
 
 impl WorkloadRecorder {
-    /// Of the network of a scenario, which is at time 0; `None` without workloads. With `has_rows` each flow has a row.
+    /// Creates the recorder of a scenario's network at time 0; `None` without workloads. With `has_rows` each flow has a row.
     pub fn new(scenario: &Scenario, has_rows: bool) -> Option<WorkloadRecorder> {
         let workloads = scenario.workloads.iter().map(|workload| Recorded {
             name: workload.name.clone(),
@@ -70,12 +70,12 @@ impl WorkloadRecorder {
         })
     }
 
-    /// When something is to be written down next, network time; `None` when the run is over.
+    /// Network time of the next sample; `None` after the end of the run.
     pub fn next(&self) -> Option<Instant> {
         (self.at < self.end).then(|| (self.at + self.period).min(self.end))
     }
 
-    /// Writes down what there is to be written down now.
+    /// Records the current sample.
     pub fn sample(&mut self, network: &mut World) {
         for flow in network.take_ended_flows() {
             self.completed(&flow);
@@ -100,7 +100,7 @@ impl WorkloadRecorder {
         }
     }
 
-    /// Adds a flow all of whose data has arrived.
+    /// Adds a completed flow.
     fn completed(&mut self, flow: &FlowProgress) {
         let row = self.row(flow);
         let workload = &mut self.workloads[flow.workload];
@@ -160,7 +160,7 @@ impl WorkloadRecorder {
         }
     }
 
-    /// What is written down so far.
+    /// Returns the record so far.
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
@@ -214,8 +214,8 @@ impl WorkloadPeriod {
 }
 
 table! {
-    /// Workloads; a row per workload and period. Slowdowns are of the flows that completed in the period and are acknowledged;
-    /// 0 without any.
+    /// Workloads; a row per workload and period. Slowdowns are those of flows that completed in the period and are acknowledged;
+    /// 0 without such flows.
     Workloads by workload = |p, w: WorkloadPeriod| {
         in_progress "flows in progress at the end of the period" show(series, whole, line) = w.in_progress as f64;
         started "flows that started" show(series, whole) = w.started as f64;
@@ -256,7 +256,7 @@ fn milliseconds(time: Option<Duration>) -> f64 {
 
 table! {
     /// Flows of workloads (docs/workloads.md#completion-times); a row per flow that has started, in the order of their ends.
-    /// Flows that are unfinished at the end of the run come last and have no times after those that have passed: NaN.
+    /// Flows that are unfinished at the end of the run come last; their missing times are NaN.
     Completions by workload at "arrival of the last byte, from the start of the first phase; of an unfinished flow, the end of the run" = |p, f: FlowCompletion| {
         number "number of the flow in its workload" as exact = f.flow.flow.number as f64;
         from "number of the sending host" = f.flow.from as f64;
@@ -265,11 +265,11 @@ table! {
         start_ms "start" [ms] as exact = f.ms(Some(f.flow.start));
         first_out_ms "first bit of data out of the sending host" [ms] as exact = f.ms(f.flow.first_out);
         last_in_ms "arrival of the last byte" [ms] as exact = f.ms(f.flow.last_in);
-        acknowledged_ms "arrival of the last acknowledgment; NaN also of datagrams" [ms] as exact = f.ms(f.flow.acknowledged);
+        acknowledged_ms "arrival of the last acknowledgment; NaN also for datagrams" [ms] as exact = f.ms(f.flow.acknowledged);
         fct_ms "completion time: from the first bit out to the last byte in" [ms] as exact = milliseconds(f.time);
         ideal_ms "completion time of the same flow alone in an idle network" [ms] as exact = milliseconds(f.ideal);
-        slowdown "ratio of the two" as exact = f.slowdown();
-        retransmissions "segments sent again" = f.flow.retransmissions as f64;
+        slowdown "fct_ms divided by ideal_ms" as exact = f.slowdown();
+        retransmissions "retransmitted segments" = f.flow.retransmissions as f64;
         timeouts "retransmission timeouts" = f.flow.timeouts as f64;
         hops "routers on the path of the last packet, by its hop limit" = f64::from(f.flow.hops);
         coflow "number of the coflow; NaN without one" as exact = f.flow.flow.coflow.map_or(f64::NAN, |coflow| coflow.0 as f64);

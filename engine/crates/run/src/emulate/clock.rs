@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wall clock of a live run: the phases of its scenario, one after the other, and everybody who lives by that clock.
+//! The wall clock of a live run, and the sequence of its scenario's phases.
 
 use std::time::{Duration, Instant};
 
@@ -46,9 +46,9 @@ fn overdue(phase: &str, duration_ms: u64, sent: Instant, now: Instant) -> Result
 pub(super) struct Wall<'a> {
     emulation: Emulation<'a>,
     running: Running,
-    /// Phase that hosts play.
+    /// Phase whose flows hosts generate.
     phase: usize,
-    /// Time at which they were told to begin it.
+    /// Time at which hosts were ordered to start it.
     sent: Option<Instant>,
     is_phase_over: bool,
     next_sample: Instant,
@@ -66,7 +66,7 @@ impl<'a> Wall<'a> {
         }
     }
 
-    /// Has hosts begin the next phase, if the one before is over. Returns when it began.
+    /// Starts the next phase at the hosts, if the one before is over. Returns its start.
     fn begin_phase(&mut self, duration_ms: u64) -> Result<Instant, RunError> {
         if let Some(sent) = self.sent {
             return Ok(sent);
@@ -96,7 +96,7 @@ impl Clock for Wall<'_> {
         self.emulation.tell_of_interfaces(&self.running);
         let has_hosts = self.running.hosts.is_some();
         if self.emulation.interrupts.count() > 0 {
-            // Whoever attaches interfaces ends the run so.
+            // In a run with attached interfaces, the user ends it in this manner.
             return Ok(if has_hosts { State::Interrupted } else { State::Over });
         }
         if self.is_phase_over && self.phase + 1 == phases.len() {
@@ -173,7 +173,7 @@ impl Clock for Wall<'_> {
         self.emulation.calls.rest()
     }
 
-    /// Reports what the run did up to an error, unless the network itself has gone.
+    /// Reports the run up to an error, unless no network is left.
     fn end(self, ended: Result<State, RunError>, frames: &mut Vec<FrameRecord>) -> Result<Ended, RunError> {
         let Wall {
             mut emulation, running, ..

@@ -45,7 +45,7 @@ impl Emulation<'_> {
             return Err("emulator: thread ended".into());
         }
         match heard {
-            // A signal is counted by who tells of it; the wall clock cannot be held.
+            // The signal handler counts signals; the wall clock cannot be held.
             Err(RecvTimeoutError::Timeout) | Ok(Heard::Signal | Heard::Page(Order::Hold(_))) => Ok(false),
             Err(RecvTimeoutError::Disconnected) => Err("emulator: no event source left".into()),
             Ok(Heard::Command(command)) => {

@@ -35,7 +35,7 @@ impl Emulation<'_> {
         rest.statistics(plan.statistics).map_err(|error| error.to_string())
     }
 
-    /// Ends a run; `failure` is why it ended early.
+    /// Ends a run; `failure` is the reason of an early end.
     pub(super) fn finish(
         mut self,
         mut running: Running,

@@ -37,7 +37,7 @@ pub struct RunArgs {
     pub scenario: Located,
     /// Directory of files that workloads name
     ///
-    /// For flow lists, coflow traces, captures and tables of sizes that are not beside the scenario.
+    /// For flow lists, coflow traces, captures and tables of sizes that are not in the directory of the scenario.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Write report.json and picture.png into DIR
@@ -119,7 +119,7 @@ pub enum LoadError {
     /// The working directory is unknown.
     #[error("working directory: {0}")]
     NoDirectory(#[from] io::Error),
-    /// The programs of the switches cannot be read, whose tables the scenario has entries for.
+    /// Unreadable programs of switches for whose tables the scenario has entries.
     #[error("{0}")]
     NoProgram(#[from] ProgramError),
     /// The file is not a valid scenario.
@@ -133,8 +133,8 @@ pub enum LoadError {
     },
 }
 
-/// Reads and checks a scenario file and those that it names; files of schedulers are beside it, and those of workloads there or in the
-/// directory `data`. Returns its source, too.
+/// Reads and checks a scenario file and the files that it names. Files of schedulers are in its directory; files of workloads are
+/// there or in the directory `data`. Returns also its source.
 ///
 /// # Errors
 /// [`LoadError`] for a file that cannot be read or is not a scenario.
@@ -296,7 +296,7 @@ impl RunArgs {
     }
 }
 
-/// Ends the captures in a directory, if there are any; says which ended early.
+/// Ends the captures in a directory, if any, and prints those that ended early.
 pub fn finish_captures(fabric: &mut World, directory: Option<&Path>) -> Vec<String> {
     let failures = fabric.finish_captures();
     directory.map_or_else(Vec::new, |directory| outputs::capture_notes(directory, &failures))

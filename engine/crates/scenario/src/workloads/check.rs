@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether workloads fit the network.
+//! Checks of workloads against the network.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ fn times(scenario: &Scenario, workload: &Workload, place: &str, r: &mut Reader) 
     }
 }
 
-/// Every two nodes with hosts of a workload have a path.
+/// Checks that every two nodes with hosts of a workload have a path.
 fn reachable(workload: &Workload, paths: &mut Paths, place: &str, r: &mut Reader) {
     let nodes: BTreeSet<Device> = workload.hosts.iter().map(|host| paths.node_of(*host)).collect();
     let Some(&first) = nodes.first() else { return };

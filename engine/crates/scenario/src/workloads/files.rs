@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of flows: read once a scenario is known, so that a line that is wrong is a problem of the scenario.
+//! Files of flows, read after a scenario: an invalid line is a problem of the scenario.
 
 use std::io::BufRead;
 
@@ -47,10 +47,7 @@ pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Prob
         let reader = match open(&file.path) {
             Ok(reader) => reader,
             Err(reason) => {
-                report(
-                    reason,
-                    "a file beside this one, or in the directory of '--data'".to_owned(),
-                );
+                report(reason, "a file in the directory of this one, or of '--data'".to_owned());
                 continue;
             }
         };
@@ -133,7 +130,7 @@ fn host_names(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Problems of a scenario whose files cannot be read, as it was not read from a file itself.
+/// Problems of a scenario without a directory, whose files cannot be read.
 pub(crate) fn unread(scenario: &Scenario) -> Vec<Problem> {
     let workloads = (0..).zip(&scenario.workloads);
     let files = workloads.filter_map(|(index, workload)| match &workload.source {
@@ -141,7 +138,7 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<Problem> {
             index,
             file.format,
             format!("{}: scenario without a directory", file.path),
-            "a scenario file, beside which it is".to_owned(),
+            "a scenario in a file, with the other file in its directory".to_owned(),
         )),
         _ => None,
     });

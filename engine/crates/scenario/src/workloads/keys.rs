@@ -65,12 +65,12 @@ section! {
         sizes: Option<Sizes> = "sizes" read_optional(sizes::sizes(r, fields, "sizes")), one_of(string(), nested::<sizes::SizeKeys>());
         /// Load of Poisson arrivals: data of all flows, as a fraction of the capacity.
         load: Option<f64> = "load" optional, above(0.0, MAX_LOAD);
-        /// Capacity that a load refers to, such as that of uplinks. Default: the rates of the senders' links together.
+        /// Capacity that a load refers to, such as that of uplinks. Default: the sum of the senders' link rates.
         capacity: Option<Rate> = "capacity_bps" optional, integer(CAPACITY_BPS);
         /// Pairs of hosts, with a probability each: `all`, `permutation`, or a pattern with keys; with `to`: `each` or `same`. Several in
         /// a list take turns. Default: `all`, with `to` `each`.
         pairs: Vec<pairs::Pairs> = "pairs" read_optional(pairs::pairs(r, fields, "pairs")), pairs::PairsShape;
-        /// Time of each of several patterns in ns.
+        /// Duration of each pattern in ns, if `pairs` is a list.
         turn: Option<Duration> = "turn_ns" optional, integer(PERIOD_NS);
         /// Closed loop: a number of flows in progress from each host.
         closed: Option<ClosedKeys> = "closed" optional, nested::<ClosedKeys>();
@@ -94,7 +94,7 @@ section! {
         tcp: Tcp = "tcp" read_optional(tcp_of(r, fields, transport, sack)), TcpOrLinux;
         /// Largest IP packet in bytes. Default: that of the scenario.
         packet_bytes: u32 = "packet_bytes" or(hosts.packet_bytes()), integer(FLOW_PACKET_BYTES);
-        /// Start in ns; times of files count from here. Default: 0.
+        /// Start in ns; times in files are relative to it. Default: 0.
         start: Duration = "start_ns" or(Duration::ZERO), integer(TIME_NS);
         /// No flow starts from this time on, in ns. Default: the end of the run.
         stop: Option<Duration> = "stop_ns" optional, integer(TIME_NS);
@@ -155,7 +155,7 @@ section! {
         compute: Duration = "compute_ns" or(Duration::ZERO), integer(TIME_NS);
         /// Rounds, one after another. Default: 1.
         rounds: u32 = "rounds" or(1), integer(COUNT);
-        /// Parts of the vector (`tree`). Default: 1.
+        /// Number of parts of the vector (`tree`). Default: 1.
         chunks: u32 = "chunks" or(1), integer(COUNT);
         /// Groups of hosts (`pipeline`). Default: 2.
         stages: u32 = "stages" or(2), integer(COUNT);
@@ -240,7 +240,7 @@ fn tcp_of(r: &mut Reader, fields: &Fields, transport: Option<FlowTransport>, sac
     }
 }
 
-/// Hosts of a network by the names that files have for them.
+/// Hosts of a network by their names in files.
 pub(crate) struct Hosts<'a> {
     scenario: &'a Scenario,
     groups: Vec<String>,
@@ -328,7 +328,7 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// Reads a workload; `None` if something of it is wrong, which is reported.
+/// Reads a workload. Reports problems; `None` if it has any.
 pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Scenario) -> Option<Workload> {
     let before = r.problems.len();
     let hosts = Hosts::of(scenario);
@@ -438,7 +438,7 @@ pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Sc
         start: keys.start,
         stop: keys.stop,
     };
-    // Hosts, shares and sizes that a generator refuses.
+    // Hosts, shares and sizes that a generator rejects.
     if let Err(error) = workload.generator(1, Instant::ZERO) {
         let key = match &workload.source {
             WorkloadSource::Incast(_) => "/incast",

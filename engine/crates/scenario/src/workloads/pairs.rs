@@ -51,7 +51,7 @@ section! {
         hotspot: Option<HotspotKeys> = "hotspot" optional, nested::<HotspotKeys>();
         /// Host i sends to host i + this number, in the order of the hosts.
         shift: Option<u32> = "shift" optional, integer(HOSTS);
-        /// Any two hosts of different groups of so many hosts, such as racks.
+        /// Any two hosts of different groups of this many hosts, such as racks.
         groups: Option<u32> = "groups" optional, integer(HOSTS);
         /// Weights of a file: a row per sender, with a number per receiver.
         matrix: Option<Doc> = "matrix" read_optional(r.optional(fields, "matrix").cloned()), raw(r#"{"type": "array", "items": {"type": "array", "items": {"type": "number"}}}"#);
@@ -72,7 +72,7 @@ section! {
 /// Senders and receivers of a workload, by their numbers in it; senders come first.
 pub(super) struct Ends {
     pub(super) senders: u32,
-    /// Of a workload whose senders do not send to each other.
+    /// Receivers; `None` if the senders send to each other.
     pub(super) receivers: Option<Vec<u32>>,
 }
 

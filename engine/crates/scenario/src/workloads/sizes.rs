@@ -27,14 +27,14 @@ section! {
         lines: Option<Doc> = "lines" read_optional(r.optional(fields, "lines").cloned()), raw(r#"{"type": "array", "items": {"type": "string"}}"#);
         /// Sizes between two lines: those of the table only (`steps`), or uniform (`linear`). Default: as the table specifies.
         interpolate: Option<Interpolation> = "interpolate" optional, word(INTERPOLATIONS);
-        /// Smaller flows of the table are left out, in bytes. Default: 0.
+        /// Minimum flow size in bytes; smaller flows of the table are omitted. Default: 0.
         min: Option<Bytes> = "min_bytes" optional, integer(SIZE_BYTES);
     }
     kinds { "table" without ["lines"] }
     any ["table", "lines"]
 }
 
-/// Reads the sizes under a key; `None` without it, and for wrong ones, which are reported.
+/// Reads the sizes under a key and reports problems. `None` without the key or with a problem.
 pub(super) fn sizes(r: &mut Reader, fields: &Fields, key: &str) -> Option<Sizes> {
     let value = r.optional(fields, key)?;
     let place = fields.pointer(key);
@@ -102,7 +102,7 @@ fn place_of(error: &WorkloadError, place: &str, is_shipped: bool) -> String {
     }
 }
 
-/// Returns the text of each line of a file that stands in a list: a text, or a list of numbers.
+/// Returns the text of each line in a list: a line is a text or a list of numbers.
 pub(super) fn rows_of(rows: &Doc) -> Vec<String> {
     let row = |row: &Doc| match row.as_list() {
         Some(numbers) => numbers.iter().filter_map(Doc::as_written).collect::<Vec<_>>().join(" "),

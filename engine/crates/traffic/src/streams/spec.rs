@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a flow between hosts is to be.
+//! Specifications of flows between hosts.
 
 use std::net::Ipv4Addr;
 

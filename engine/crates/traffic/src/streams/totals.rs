@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What flows did, from the counts of their ends.
+//! Totals of flows, from the counts of their ends.
 
 use slotwise_units::{Bytes, Duration};
 use slotwise_wire::DATAGRAM_HEADER_BYTES;

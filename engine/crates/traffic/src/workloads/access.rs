@@ -7,7 +7,7 @@ use super::{FlowProgress, WorkloadUse};
 use crate::Traffic;
 
 impl Traffic {
-    /// The first bit of the frame that [`Traffic::transmit`] wrote last leaves its host at this time.
+    /// Sets the time at which the first bit of the last frame of [`Traffic::transmit`] leaves its host.
     pub fn leaves(&mut self, at: Instant) {
         self.workloads.leaves(at);
     }
@@ -27,7 +27,7 @@ impl Traffic {
         self.workloads.ends()
     }
 
-    /// Bytes of workloads that arrived and were not what was sent, of flows that have ended.
+    /// Received bytes that differ from the sent ones, of ended flows of workloads.
     pub fn wrong_bytes_of_workloads(&self) -> Bytes {
         self.workloads.wrong()
     }

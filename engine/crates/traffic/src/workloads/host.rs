@@ -46,7 +46,7 @@ pub(super) struct FlowHost {
     port: u16,
     /// Hop limit of the packet that arrived last.
     ttl: u8,
-    /// Bytes that arrived and were not what was sent, of flows that have ended.
+    /// Received bytes that differ from the sent ones, of ended flows.
     wrong: Bytes,
 }
 
@@ -92,17 +92,17 @@ impl FlowHost {
         self.insert(key, End::Burst(Box::new(BurstSource::new(config, now))));
     }
 
-    /// Bytes that arrived and were not what was sent, of flows that have ended: always 0.
+    /// Received bytes that differ from the sent ones, of ended flows: always 0.
     pub(super) fn wrong(&self) -> Bytes {
         self.wrong
     }
 
-    /// Number of ends that are there.
+    /// Number of ends at this host.
     pub(super) fn ends(&self) -> usize {
         self.station.stack.iter().count()
     }
 
-    /// Takes a packet of a workload; false if it is not for this host.
+    /// Handles a packet of a workload. Returns false if it is not for this host.
     pub(super) fn receive(&mut self, now: Instant, frame: &[u8], key: FlowKey) -> bool {
         if !self.station.is_addressed(frame) {
             return false;
@@ -126,7 +126,7 @@ impl FlowHost {
         is_taken
     }
 
-    /// Returns whether an end is there for a packet. A burst that lost packets makes room for another one.
+    /// Returns true if an end for a packet exists. Another burst replaces one that has lost packets.
     fn has_end(&mut self, packet: &[u8], key: &FlowKey) -> bool {
         match self.station.stack.get(key) {
             Some(End::Gather(sink)) if sink.is_other(packet) => {
@@ -137,7 +137,7 @@ impl FlowHost {
         }
     }
 
-    /// Makes the receiver of a flow by its first packet. Returns false if the packet begins no flow.
+    /// Creates the receiver of a flow from its first packet. Returns false for a packet that does not start a flow.
     fn listen(&mut self, now: Instant, packet: &[u8], key: FlowKey) -> bool {
         let number = key.destination.port().checked_sub(FIRST_PORT);
         let Some(listener) = number.and_then(|number| self.listeners.get(usize::from(number))) else {
@@ -146,7 +146,7 @@ impl FlowHost {
         let end = if key.protocol == PROTOCOL_UDP {
             BurstSink::of(packet).map(|sink| End::Gather(Box::new(sink)))
         } else {
-            // What is not in the first packet depends on XCP only.
+            // Settings that the first packet does not contain depend on XCP only.
             let transport = match key.protocol {
                 xcp::PROTOCOL => Transport::Xcp,
                 _ => Transport::default(),
@@ -162,7 +162,7 @@ impl FlowHost {
         true
     }
 
-    /// Does what is due; false if nothing is, as a timer has moved since its event was scheduled.
+    /// Handles expired timers. Returns false if none has expired: a timer may have moved since its event was scheduled.
     pub(super) fn timeout(&mut self, now: Instant) -> bool {
         let is_due = self.station.wake.is_some_and(|wake| wake <= now);
         if is_due {
@@ -182,7 +182,7 @@ impl FlowHost {
         }
     }
 
-    /// Time of an event for the next timeout, unless there is one in time; right once [`FlowHost::transmit`] gave nothing.
+    /// Time of an event for the next timeout, unless an earlier event exists; valid once [`FlowHost::transmit`] has returned nothing.
     pub(super) fn wake_at(&mut self) -> Option<Instant> {
         let at = self.station.poll_timeout()?;
         if self.station.wake.is_some_and(|wake| wake <= at) {
@@ -192,7 +192,7 @@ impl FlowHost {
         Some(at)
     }
 
-    /// The next event; complete once [`FlowHost::transmit`] gave nothing. Ends that are done are taken out.
+    /// Returns the next event and removes closed ends; complete once [`FlowHost::transmit`] has returned nothing.
     pub(super) fn poll(&mut self) -> Option<Noted> {
         while let Some((key, event)) = self.station.poll_event() {
             let data = match key.destination.port() >= FIRST_PORT {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Workloads: flows that are born in the run and die in it. Memory depends on the flows in progress.
+//! Workloads: flows that start and end during the run. Memory depends on the number of flows in progress.
 //!
-//! A sender is made at its host when its flow starts, a receiver at the other host by the first packet that arrives there: the port
-//! names the workload, the packet all else. What both did is put together in [`records`] from notes of each host.
+//! A host creates a sender when a flow starts. The first packet that arrives at the other host creates the receiver: the port
+//! identifies the workload, the packet has all other settings. [`records`] combines the events of both hosts.
 
 mod access;
 mod host;
@@ -45,7 +45,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Seed of a flow by the initial sequence number of its sender, which are the low bits.
+    /// Seed of a flow; its low bits are the initial sequence number of the sender.
     fn seed_of(&self, sequence: u32) -> u64 {
         let drawn = derived_seed(self.seed, Stream::Connection, sequence.into());
         drawn & !u64::from(u32::MAX) | u64::from(sequence)
@@ -76,14 +76,14 @@ impl Settings {
     }
 }
 
-/// A workload that is played.
+/// A running workload.
 struct Played {
     generator: Box<dyn Generator + Send>,
     settings: Arc<Settings>,
     workload: Workload,
     /// Start of the workload, network time.
     start_ns: u64,
-    /// No flow starts from here on.
+    /// Time from which no flow starts.
     end_ns: u64,
     /// Pending event for births.
     scheduled_ns: Option<u64>,
@@ -99,7 +99,7 @@ pub(crate) struct Workloads {
     rates: Vec<Rate>,
     hosts: Vec<Option<Box<FlowHost>>>,
     listeners: Arc<[Listener]>,
-    /// Hosts that have something to send.
+    /// Hosts with frames to send.
     awake: VecDeque<usize>,
     /// Flow whose first data is in the frame that was written last.
     leaving: Option<FlowKey>,
@@ -107,7 +107,7 @@ pub(crate) struct Workloads {
 }
 
 impl Workloads {
-    /// The workloads of a scenario between hosts of these addresses; none if hosts are outside.
+    /// Creates the workloads of a scenario between hosts with these addresses; none for external hosts.
     pub(crate) fn new(scenario: &Scenario, seed: u64, addresses: Vec<HostAddress>, host_mode: HostMode) -> Workloads {
         let groups = scenario.routed.hosts.iter();
         let of_groups = groups.flat_map(|group| std::iter::repeat_n(group.rate, group.count as usize));
@@ -144,7 +144,7 @@ impl Workloads {
             .collect()
     }
 
-    /// Starts the flows of a workload that are due. Returns the time of the next ones, unless they wait for others.
+    /// Starts the flows of a workload that are due. Returns the start of the next ones, unless they wait for arrivals.
     pub(crate) fn turn(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         let played = &mut self.played[index];
         if played.scheduled_ns.is_none_or(|at_ns| at_ns > now_ns) {
@@ -210,7 +210,7 @@ impl Workloads {
         hosts[host].get_or_insert_with(|| Box::new(FlowHost::new(mac, gateway, listeners.clone())))
     }
 
-    /// Takes a packet that arrived at a host; `None` if it is of no workload, false if it is not for this host.
+    /// Handles a packet that arrived at a host. Returns `None` if it belongs to no workload, false if it is not for this host.
     pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> Option<bool> {
         let key = FlowKey::of(packet.frame.get(Ethernet::SIZE..)?).ok()?;
         let last = FIRST_PORT + self.played.len() as u16;
@@ -226,7 +226,7 @@ impl Workloads {
         Some(at.receive(Instant::from_ns(now_ns), &packet.frame, key))
     }
 
-    /// A host's timers are due; as [`super::streams::Streams::timeout`].
+    /// Handles expired timers of a host, like [`super::streams::Streams::timeout`].
     pub(crate) fn timeout(&mut self, host: usize, now_ns: u64) {
         if let Some(at) = &mut self.hosts[host]
             && at.timeout(Instant::from_ns(now_ns))
@@ -235,7 +235,7 @@ impl Workloads {
         }
     }
 
-    /// Writes the next frame of any host that has one; otherwise all is sent, and `timers` and `births` are to be scheduled.
+    /// Writes the next frame of any host. If no host has one, the caller schedules `timers` and `births`.
     pub(crate) fn transmit(
         &mut self,
         now_ns: u64,
@@ -267,12 +267,12 @@ impl Workloads {
         None
     }
 
-    /// The next frame that leaves may not be of a workload.
+    /// Notes that the next frame may not belong to a workload.
     pub(crate) fn forget_leaving(&mut self) {
         self.leaving = None;
     }
 
-    /// The first bit of the frame that [`Workloads::transmit`] wrote last leaves its host at this time.
+    /// Sets the time at which the first bit of the last frame of [`Workloads::transmit`] leaves its host.
     pub(crate) fn leaves(&mut self, at: Instant) {
         if let Some(key) = self.leaving.take() {
             self.records.leaves(&key, at);
@@ -294,7 +294,7 @@ impl Workloads {
         self.hosts.iter().flatten().map(|host| host.ends()).sum()
     }
 
-    /// Bytes that arrived and were not what was sent, of flows that have ended.
+    /// Received bytes that differ from the sent ones, of ended flows.
     pub(crate) fn wrong(&self) -> Bytes {
         self.hosts.iter().flatten().map(|host| host.wrong()).sum()
     }
@@ -336,7 +336,7 @@ impl Played {
         Some(self.start_ns.saturating_add(start.ns()))
     }
 
-    /// Time of an event for the next births, unless there is one in time.
+    /// Time of an event for the next births, unless an earlier event exists.
     fn schedule(&mut self) -> Option<u64> {
         let next_ns = self.next_ns().filter(|next_ns| *next_ns < self.end_ns)?;
         if self.scheduled_ns.is_some_and(|at_ns| at_ns <= next_ns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What became of the flows of workloads. No packet depends on it, but flows of a closed loop or a collective wait for arrivals.
+//! Records of the flows of workloads. Packets do not depend on them; flows of a closed loop or a collective wait for arrivals.
 
 use rustc_hash::FxHashMap;
 use slotwise_scenario::{FlowTransport, Transport};
@@ -11,7 +11,7 @@ use slotwise_workload::{Flow, Framing};
 
 use super::host::Noted;
 
-/// A flow of a workload, and what has become of it so far.
+/// Record of a flow of a workload so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowProgress {
     /// Index of its workload.
@@ -32,7 +32,7 @@ pub struct FlowProgress {
     pub last_in: Option<Instant>,
     /// Arrival of the last acknowledgment; `None` also without acknowledgments.
     pub acknowledged: Option<Instant>,
-    /// Segments sent again, until the last acknowledgment.
+    /// Retransmitted segments, until the last acknowledgment.
     pub retransmissions: u64,
     /// Retransmission timeouts, until the last acknowledgment.
     pub timeouts: u64,
@@ -72,13 +72,13 @@ pub struct WorkloadUse {
     pub started: u64,
     /// Flows among them that have arrived.
     pub arrived: u64,
-    /// Flows that could not start, as all ports between their hosts were in use.
+    /// Flows that could not start because all ports between their hosts were in use.
     pub refused: u64,
 }
 
 /// Flows in progress and those that have ended.
 pub(super) struct Records {
-    /// By the addresses of their data. Nothing depends on its order.
+    /// Flows in progress by the addresses of their data. Results do not depend on the map's order.
     in_progress: FxHashMap<FlowKey, FlowProgress>,
     ended: Vec<FlowProgress>,
     /// Flows whose data will not arrive any more: their senders have given up, or use their ports for others.

@@ -9,7 +9,7 @@ use super::{Ack, Begin, CongestionControl, Marks, Setup};
 /// Weight g of a new fraction, as a divisor (RFC 8257 section 4.2).
 const GAIN: f64 = 16.0;
 
-/// Reno whose window follows marks.
+/// Reno with a window that depends on marks.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,
@@ -128,7 +128,7 @@ mod tests {
     fn the_fraction_of_marked_bytes_is_estimated_window_by_window() {
         let mut dctcp = Dctcp::new(MSS, 10 * MSS, Some(MSS));
         run(&mut dctcp, 1, |_| false);
-        // The first acknowledgment ends a window of nothing but itself.
+        // The first acknowledgment ends a window that contains only its own segment.
         assert_eq!(dctcp.alpha(), 1.0 - 1.0 / 16.0);
         run(&mut dctcp, 200, |number| number % 10 < 3);
         assert!((dctcp.alpha() - 0.3).abs() < 1e-3, "{}", dctcp.alpha());

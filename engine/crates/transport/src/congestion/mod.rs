@@ -24,16 +24,16 @@ pub struct Ack {
     pub feedback: Option<i32>,
 }
 
-/// What an acknowledgment tells of marks (ECN).
+/// Marks reported by an acknowledgment (ECN).
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// Newly acknowledged.
     pub acked: Bytes,
     /// True if the receiver reports a mark.
     pub is_marked: bool,
-    /// Sent and not acknowledged.
+    /// Bytes in flight.
     pub outstanding: Bytes,
-    /// True in fast recovery, in which the window has been made smaller.
+    /// True in fast recovery, which has reduced the window.
     pub is_recovering: bool,
 }
 
@@ -51,7 +51,7 @@ pub trait CongestionControl {
     fn on_loss(&mut self, now: Instant, flight: Bytes);
     /// Fast recovery or a pause ended: the window is at most `limit` (RFC 6582 section 3.2 step 3, RFC 5681 section 4.1).
     fn cap_window(&mut self, limit: Bytes);
-    /// New data was acknowledged of a connection with ECN, in fast recovery too; before [`CongestionControl::on_ack`].
+    /// Handles an acknowledgment of new data with ECN, also in fast recovery; called before [`CongestionControl::on_ack`].
     fn on_marks(&mut self, _: &Marks) {}
     /// The retransmission timer went off, `first` for the data at the head of the line.
     fn on_timeout(&mut self, now: Instant, flight: Bytes, first: bool);

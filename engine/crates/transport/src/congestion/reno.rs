@@ -27,7 +27,7 @@ impl Reno {
         }
     }
 
-    /// Makes the window the new threshold, without a loss.
+    /// Reduces window and threshold without a loss.
     pub(super) fn reduce_to(&mut self, window: Bytes) {
         self.ssthresh = window;
         self.window = window;

@@ -294,7 +294,7 @@ impl<S: Source> Sender<S> {
             finished: false,
             window_shift: segment.options.window_scale.unwrap_or(0),
             sack: self.config.sack && segment.options.sack_permitted,
-            // RFC 3168 section 6.1.1: a host that reflects both bits has no ECN.
+            // RFC 3168 section 6.1.1: a host that reflects both bits does not support ECN.
             ecn: self.config.uses_ecn() && segment.has(flags::ECE) && !segment.has(flags::CWR),
         });
         if self.config.rack && self.uses_sack() {

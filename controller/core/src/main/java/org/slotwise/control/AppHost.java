@@ -34,9 +34,9 @@ public final class AppHost {
     }
 
     /**
-     * Takes the applications that nobody else uses, at least one; in their order a packet goes to the first that claims it.
-     * Throws {@link ConflictException} if two have one name, own a table both, or want different programs on one switch, if one gives
-     * orders to another that is not there, or cannot take them, or owns tables of a switch that none of them has.
+     * Creates a host of at least one application; a packet goes to the first one in this order that claims it. Throws
+     * {@link ConflictException} if two applications have the same name, own the same table, or need different programs on one switch;
+     * if one sends requests to a missing application, or to one that does not accept them; or if one owns tables of an unknown switch.
      */
     public AppHost(List<? extends App<?>> apps) {
         if (apps.isEmpty()) {

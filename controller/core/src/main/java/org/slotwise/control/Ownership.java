@@ -56,7 +56,7 @@ public final class Ownership {
         return tables.keySet();
     }
 
-    /** Short names of the tables of a switch; none: all of them. */
+    /** Short names of the tables of a switch; an empty set means all tables. */
     public Set<String> tables(DeviceId device) {
         return tables.getOrDefault(device, Set.of());
     }

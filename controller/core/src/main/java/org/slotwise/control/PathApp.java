@@ -24,7 +24,7 @@ public abstract class PathApp<S extends KeptSwitch, V> extends TableApp<S, V> {
     /** Returns true if paths use a port of a switch. */
     protected abstract boolean leadsBy(S state, int port);
 
-    /** Computes paths over the ports that are up, and returns the function that counts the paths of a switch that changed; it is applied to each switch once. */
+    /** Computes paths over the ports that are up. Returns the function that counts the changed paths of a switch; it is applied once per switch. */
     protected abstract ToIntFunction<S> findPaths();
 
     /** Words for the paths that {@link #findPaths} counts, such as {@code routes}. */

@@ -10,8 +10,8 @@ import javax.ws.rs.core.HttpHeaders;
 import javax.ws.rs.ext.Provider;
 
 /**
- * Rejects requests that cannot be read, before any resource is looked for: Jersey answers malformed headers itself later, without a body,
- * and drops matrix parameters, so that a caller gets another resource than it names.
+ * Rejects malformed requests before the lookup of a resource. Without it, Jersey would answer malformed headers without a body, and
+ * would drop matrix parameters: a caller would get another resource than it names.
  */
 @Provider
 @PreMatching

@@ -14,8 +14,8 @@ import javax.ws.rs.core.Response;
 import org.slotwise.rest.system.SystemResources.Condition;
 
 /**
- * Preconditions of a request (RFC 9110, 13): callers that change a value which they have read do not undo each other's changes. Jersey's own
- * evaluation takes an empty header for none, ignores text after a tag, and compares weak tags of {@code If-None-Match} strongly.
+ * Preconditions of a request (RFC 9110, section 13), which prevent lost updates between callers. Jersey's evaluation is not used: it
+ * treats an empty header as absent, ignores text after a tag, and compares weak tags of {@code If-None-Match} strongly.
  */
 final class Preconditions implements Condition {
     private static final Pattern ELEMENT = Pattern.compile("[ \t]*((?:W/)?\"[!#-~\\x80-\\xff]*\")?[ \t]*(?:,|$)");
@@ -70,7 +70,7 @@ final class Preconditions implements Condition {
                 || !noneMatch.get().contains(ANY) && !noneMatch.get().contains(tag.get()) && !noneMatch.get().contains(WEAK + tag.get());
     }
 
-    /** Returns the entity tags of a header as they are written, or {@code *}; empty without the header. */
+    /** Returns the entity tags of a header verbatim, or {@code *}; empty without the header. */
     private static Optional<Set<String>> tags(HttpHeaders headers, String name) {
         String list = headers.getHeaderString(name);
         if (list == null) {
@@ -97,7 +97,7 @@ final class Preconditions implements Condition {
         return new ProblemException(400, "header " + name + " is malformed; expected * or entity tags such as \"a1\", got '" + list + "'");
     }
 
-    /** Returns a strong entity tag: any change of the JSON text makes another one. */
+    /** Returns a strong entity tag, which differs after any change of the JSON text. */
     private static String tag(byte[] text) {
         return '"' + UUID.nameUUIDFromBytes(text).toString() + '"';
     }

@@ -38,7 +38,7 @@ public class SystemResource {
                 : "unknown resource of system " + system.id() + "; expected one of " + String.join(", ", system.reads().keySet());
     }
 
-    /** Reads it, with an entity tag if it can be changed. */
+    /** Returns the resource, with an entity tag if it is writable. */
     @GET
     public Response read(@Context HttpHeaders headers) {
         JsonNode value = found(resource.read());

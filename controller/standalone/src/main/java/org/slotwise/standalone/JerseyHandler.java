@@ -33,7 +33,7 @@ import org.slotwise.rest.SlotwiseApplication;
 
 /** The JAX-RS resources. They get a request when all of it is here, and their answer is sent when all of it is known. */
 final class JerseyHandler extends Handler.Abstract {
-    /** Longest body that is read; those above the resources' limit are rejected then, without the end of the connection. */
+    /** Maximum body that is read. A body above the resources' limit is rejected afterwards, and the connection stays open. */
     private static final int MAX_READ_BYTES = 64 * 1024;
     private static final Logger LOG = LoggerFactory.getLogger(JerseyHandler.class);
     private static final SecurityContext NOBODY = new Anybody();
@@ -134,13 +134,13 @@ final class JerseyHandler extends Handler.Abstract {
         response.write(true, isHead ? BufferUtil.EMPTY_BUFFER : answer.bytes(), Callback.from(callback, () -> answers.taken(size)));
     }
 
-    /** Returns the path; as it is written if it has matrix parameters, which the canonical one lacks, so that the resources reject them. */
+    /** Returns the canonical path, or the original one if it has matrix parameters: the canonical path lacks them, and resources must reject them. */
     private static String path(HttpURI uri) {
         String path = uri.getPath();
         return path == null || path.indexOf(';') < 0 ? uri.getCanonicalPath() : path;
     }
 
-    /** Answer of the resources. Jersey's own writer replaces the length that a 304 has by that of what is written. */
+    /** Answer of the resources. Jersey's own writer would replace the length of a 304 by the number of written bytes. */
     private static final class Answer extends ByteArrayOutputStream implements ContainerResponseWriter {
         private ContainerResponse head;
 

@@ -211,7 +211,7 @@ class HostileCallersTest {
         checkServed();
     }
 
-    /** Jersey and Jetty would drop them, so that a caller got another resource than it named. */
+    /** Matrix parameters: Jersey and Jetty would drop them, and a caller would get another resource than it names. */
     @Test
     void matrixParametersAreRejected() throws Exception {
         start(PATIENT);

@@ -27,7 +27,7 @@ import org.slotwise.rest.system.OneSystem;
 import org.slotwise.rest.system.SystemResources;
 import org.slotwise.systems.lambda.rest.LambdaSystem;
 
-/** Conditional requests, by which callers do not undo each other's changes. */
+/** Conditional requests, which prevent lost updates between callers. */
 class PreconditionsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String IF_MATCH = "If-Match";
@@ -163,7 +163,7 @@ class PreconditionsTest {
         assertEquals(204, send("DELETE", SESSION, null, Map.of(IF_MATCH, tag(SESSION))).statusCode());
     }
 
-    /** What would be rejected without a condition is rejected alike with one (RFC 9110, 13.2.1). */
+    /** A request that is rejected without a condition is rejected in the same manner with one (RFC 9110, 13.2.1). */
     @Test
     void whatIsWrongAnywayIsSaidFirst() throws Exception {
         checkProblem(404, "nothing at this place", send("PUT", "star/shutdown/9", "{\"shut_down\": true}", Map.of(IF_MATCH, "\"x\"")));

@@ -21,7 +21,7 @@ import org.slotwise.rest.system.NetworkDocument;
 import org.slotwise.rest.system.SystemPart;
 import org.slotwise.systems.tables.app.TablesApp;
 
-/** Compares the list by which scenarios with entries of their own are checked with the tables that applications declare. */
+/** Compares the tables that applications declare with the list that scenarios with {@code tables} are checked against. */
 class OwnedTablesTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Path LIST = Path.of("../../schema/tables.json");

@@ -13,7 +13,7 @@ public final class Match {
         LPM,
         /** Equal where the mask {@link Match#detail()} has ones. */
         TERNARY,
-        /** From the value to {@link Match#detail()}. */
+        /** Range from the value to {@link Match#detail()}. */
         RANGE
     }
 

@@ -33,7 +33,7 @@ public final class JsonFields {
             .disable(JsonParser.Feature.ALLOW_COMMENTS)
             .build();
     private static final Pattern NAME = Pattern.compile("[!-~]{1,128}");
-    /** Parts of a parser's message that name the source, which the place does, or what a Java program could set. */
+    /** Parts of a parser's message that name the source, which the place already names, or settings of a Java program. */
     private static final Pattern NOT_FOR_CALLERS = Pattern.compile("\\s*\\((?:[^()]*? )?\\[Source: [^\\]]*\\]\\)|\\s*\\[Source: [^\\]]*\\]"
             + "|, from `[^`]*`|: enable `[^`]*` to allow| \\(not recognized as one since [^)]*\\)");
     private static final String BYTE_ORDER_MARK = "\uFEFF";

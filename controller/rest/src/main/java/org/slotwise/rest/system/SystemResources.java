@@ -40,15 +40,15 @@ public final class SystemResources<V> {
         boolean canChange();
 
         /**
-         * Changes it on a condition, and returns what holds now; empty if the network has no place for it. Throws for a body that makes no
-         * sense, {@link NotHereException} or {@link NotOnThisHostException}.
+         * Changes the value on a condition. Returns the new value; empty if the network has no such place. Throws for an invalid body,
+         * {@link NotHereException} or {@link NotOnThisHostException}.
          */
         Optional<JsonNode> put(JsonNode body, Condition condition) throws InvalidJsonException;
 
         /** Returns whether it can go. */
         boolean canDelete();
 
-        /** Removes it on a condition; returns false if there was nothing. */
+        /** Removes the value on a condition. Returns false if there was none. */
         boolean delete(Condition condition);
 
         /** Returns the reason why there is nothing. */
@@ -60,7 +60,7 @@ public final class SystemResources<V> {
         /** No condition. */
         Condition NONE = now -> { };
 
-        /** Throws if what holds, or nothing, does not satisfy it. */
+        /** Throws if the current value, or its absence, does not satisfy the condition. */
         void check(Optional<JsonNode> now);
     }
 
@@ -213,14 +213,14 @@ public final class SystemResources<V> {
             if (isFixed(name)) {
                 throw new NotOnThisHostException();
             }
-            // One change at a time: what was found to hold, or to fit, still does when the change is applied.
+            // Changes are serialized, so the checks below still hold when the change is applied.
             synchronized (table) {
                 check(condition, canDelete());
                 return items.orElseThrow().put(SystemResources.this, place, body);
             }
         }
 
-        /** Checks a condition, of nothing only where something could be added: the change itself is rejected otherwise. */
+        /** Checks a condition; an absent value is checked only if one could be added, since the change is rejected otherwise. */
         private void check(Condition condition, boolean alsoOfNothing) {
             if (condition != Condition.NONE) {
                 Optional<JsonNode> now = read();

@@ -13,7 +13,7 @@ import org.slotwise.systems.star.model.Network;
 import org.slotwise.systems.star.model.StarTopology;
 import org.slotwise.systems.star.tables.SwitchRules;
 
-/** The application that runs slotted stars: edges ask, and a schedule in force at all of them answers. */
+/** Application of slotted stars: edges send requests, and the controller activates a schedule at all of them. */
 public final class StarApp extends App<Snapshot> implements SlotReserver {
     /** Its name. */
     public static final String ID = APP;

@@ -21,7 +21,7 @@ public final class FixedEntries {
 
     /** Collects entries. */
     public static final class Builder {
-        /** By key. */
+        /** Entries by key. */
         private final Map<DeviceId, Map<String, TableEntry>> entries = new LinkedHashMap<>();
 
         /** Adds an entry of a switch; throws IllegalArgumentException if the switch has one with the same key. */

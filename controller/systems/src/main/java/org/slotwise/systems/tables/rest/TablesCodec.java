@@ -13,7 +13,7 @@ import org.slotwise.rest.json.JsonFields;
 import org.slotwise.rest.system.Ports;
 import org.slotwise.systems.tables.model.FixedEntries;
 
-/** Entries in the form of {@code schema/network.schema.json}. Names and widths are the program's, which is not known here. */
+/** Entries in the form of {@code schema/network.schema.json}. Names and widths depend on the program and are not checked here. */
 final class TablesCodec {
     private static final String ENTRIES = "entries";
     private static final String VALUE = "value";

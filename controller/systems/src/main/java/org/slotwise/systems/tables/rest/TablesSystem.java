@@ -16,7 +16,7 @@ import org.slotwise.systems.tables.app.TablesApp;
 import org.slotwise.systems.tables.app.TablesView;
 import org.slotwise.systems.tables.model.FixedEntries;
 
-/** Fixed entries for tables of switches that other systems have. */
+/** Fixed entries for tables of other systems' switches. */
 public final class TablesSystem implements SystemKind<TablesView> {
     private static final View.Fields<TablesView> STATUS = View.<TablesView>object("Status of the entries")
             .field("configured", View.FLAG, TablesView::isConfigured)
@@ -35,7 +35,7 @@ public final class TablesSystem implements SystemKind<TablesView> {
         return TablesApp.ID;
     }
 
-    /** Returns no programs: switches belong to other systems, which name theirs. */
+    /** Returns no programs: the switches and their programs belong to other systems. */
     @Override
     public List<String> programs() {
         return List.of();
