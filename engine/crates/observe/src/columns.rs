@@ -81,7 +81,7 @@ pub fn write(table: &Table, out: impl Write + Send) -> Result<()> {
 /// # Errors
 /// When the bytes are no Parquet or have other columns.
 pub fn read(bytes: Vec<u8>, table: Table) -> Result<Table> {
-    // The library panics on some damaged pages, for example on values of a dictionary that is not there.
+    // The library panics on some damaged pages, for example without their dictionary.
     match panic::catch_unwind(AssertUnwindSafe(|| decode(bytes, table))) {
         Ok(table) => table,
         Err(_) => Err(ParquetError::General("damaged page; expected a complete file".into())),

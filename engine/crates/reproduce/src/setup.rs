@@ -9,7 +9,7 @@ use slotwise_scenario::{Scenario, ScenarioError, TooShort};
 use crate::kept;
 use crate::lambda::{self, Study};
 
-/// Part of its time to which [`Setup::quick`] shortens a run, as a divisor.
+/// Divisor of the duration of a run in [`Setup::quick`].
 const QUICK_PARTS: u64 = 50;
 
 /// What a run measures.
@@ -139,7 +139,7 @@ impl Setup {
         })
     }
 
-    /// The same run in a fiftieth of the time, for runs of which no result is wanted.
+    /// Shortens the run to a fiftieth, at least 1 ms, for tests without results.
     ///
     /// # Errors
     /// When a phase would have no time.

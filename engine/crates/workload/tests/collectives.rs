@@ -107,7 +107,7 @@ fn rounds_follow_each_other() {
 
 #[test]
 fn a_round_begins_without_a_look_at_each_of_its_steps() {
-    // 10^15 and 4 * 10^12 steps, of which these can start at once: from each host of the first group, and from each leaf.
+    // 10^15 and 4 * 10^12 steps; these can start at once: from each host of the first group, and from each leaf.
     let pipeline = Operation::ExpertPipeline {
         stages: 2,
         micro_batches: 1_000_000_000,

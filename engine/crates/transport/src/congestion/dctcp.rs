@@ -20,7 +20,7 @@ pub struct Dctcp {
     left: Bytes,
     acked: Bytes,
     marked: Bytes,
-    /// Bytes to be acknowledged after a reduction until the next one: the window of data in which it was.
+    /// Bytes to be acknowledged before another reduction: those outstanding at the last one.
     hold: Bytes,
 }
 
