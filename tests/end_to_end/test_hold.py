@@ -143,6 +143,16 @@ def test_a_held_run_can_be_read_and_stepped_and_comes_to_the_report_of_one_that_
     assert without_versions(path) == whole
 
 
+def test_orders_of_a_script_keep_their_sequence(tmp_path, star):
+    path = tmp_path / "report.json"
+    with held(star, "--report", path) as run:
+        run.order("step 10 us\nstep 20 us\nend")
+        for time_ms in ["10", "10.01", "10.03"]:
+            run.read_until(f"held at {time_ms} ms")
+        assert run.finish() == 1, run.said
+    assert load_report(path)["duration_ns"] == 10_030_000
+
+
 def test_the_pages_server_takes_orders_for_a_held_run(tmp_path, star, whole):
     path = tmp_path / "report.json"
     with held(star, "--web", "--report", path) as run:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holding a run in virtual time: its time stands still while REST, P4Runtime and the page answer, until an order continues it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,6 +83,8 @@ pub fn listen(orders: Sender<Order>, interrupts: Option<Interrupts>) -> io::Resu
 pub struct Hold {
     next: Option<Instant>,
     is_held: Arc<AtomicBool>,
+    /// Orders that came before the hold for which they are.
+    waiting: VecDeque<HoldOrder>,
 }
 
 impl Hold {
@@ -90,7 +93,22 @@ impl Hold {
         Hold {
             next,
             is_held: Arc::default(),
+            waiting: VecDeque::new(),
         }
+    }
+
+    /// Accepts an order. Returns true if it takes effect, at the latest when the run is held next: orders of a script keep their sequence.
+    pub fn accept(&mut self, order: HoldOrder) -> bool {
+        let takes_effect = self.next.is_some();
+        if takes_effect {
+            self.waiting.push_back(order);
+        }
+        takes_effect
+    }
+
+    /// Takes the next order of a run that is held.
+    pub fn next_order(&mut self) -> Option<HoldOrder> {
+        if self.is_held() { self.waiting.pop_front() } else { None }
     }
 
     /// Returns the time up to which the run may go without being held.
@@ -156,6 +174,23 @@ mod tests {
                 "{refusal}"
             );
         }
+    }
+
+    #[test]
+    fn orders_wait_for_their_holds() {
+        let at = |us| Instant::ZERO + Duration::from_us(us);
+        let step = HoldOrder::Step(Duration::from_us(2));
+        let mut hold = Hold::at(Some(at(10)));
+        assert!(hold.accept(step) && hold.accept(HoldOrder::End));
+        assert_eq!(hold.next_order(), None, "it is not held yet");
+        assert!(hold.reach(at(10)));
+        assert_eq!(hold.next_order(), Some(step));
+        hold.release(Some(at(12)));
+        assert_eq!(hold.next_order(), None);
+        assert!(hold.reach(at(12)));
+        assert_eq!(hold.next_order(), Some(HoldOrder::End));
+        hold.release(None);
+        assert!(!hold.accept(step), "there is no other hold");
     }
 
     #[test]

@@ -198,18 +198,27 @@ impl<'a> VirtualTime<'a> {
     }
 
     fn obey(&mut self, order: Order, news: &mut Newsroom) {
-        let now = self.now();
         let hold = &mut self.outside.hold;
         match order {
             Order::Fibre(command) => {
                 command.fibre.set_up(&mut self.session.fabric, command.is_up);
-                let at = now.saturating_since(self.scenario.epoch());
+                let at = self.now().saturating_since(self.scenario.epoch());
                 news.fibre(&command.name, command.is_up, at);
             }
+            Order::Hold(order) if hold.accept(order) => self.obey_if_held(),
             Order::Hold(HoldOrder::End) => self.outside.interrupts.add(),
-            Order::Hold(_) if !hold.is_held() => note!("slotwise: the run is not held; expected 'end'"),
-            Order::Hold(HoldOrder::Step(span)) => hold.release(Some(now.saturating_add(span))),
-            Order::Hold(HoldOrder::Continue) => hold.release(None),
+            Order::Hold(_) => note!("slotwise: the run is not held; expected 'end'"),
+        }
+    }
+
+    fn obey_if_held(&mut self) {
+        let now = self.now();
+        let hold = &mut self.outside.hold;
+        match hold.next_order() {
+            Some(HoldOrder::End) => self.outside.interrupts.add(),
+            Some(HoldOrder::Step(span)) => hold.release(Some(now.saturating_add(span))),
+            Some(HoldOrder::Continue) => hold.release(None),
+            None => {}
         }
     }
 }
@@ -219,6 +228,7 @@ impl Clock for VirtualTime<'_> {
         while let Ok(order) = self.outside.orders.try_recv() {
             self.obey(order, news);
         }
+        self.obey_if_held();
         let advanced = match self.outside.hold.is_held() {
             true => self.wait(news, page.map_or(HELD_PERIOD, until)),
             false => self.run_on(),
