@@ -37,6 +37,7 @@ QUICK_ROUTED = "figure-5.8"
 EXPERIMENTS = {
     "aapn-control": "table-3.1",
     "agile-capacity": "queue-cubic",
+    "dcn-workloads": "collectives",
     "gtp-lambda-networks": "t-pacing",
     "ipt-ring": "figure-6",
     "ops-paced-xcp": "claim-target",

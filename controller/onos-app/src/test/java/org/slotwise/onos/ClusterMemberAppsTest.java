@@ -323,7 +323,7 @@ class ClusterMemberAppsTest {
         member.join();
         ObjectNode part = new ObjectMapper().createObjectNode().put("device_id", 5001).put("level", 3);
         onos.configuration.set(new SlotwiseConfig.Second(), part("routes"));
-        onos.configuration.set(new SlotwiseConfig.Sixth(), part);
+        onos.configuration.set(new SlotwiseConfig.Seventh(), part);
         assertEquals(List.of("routes", "toy"), member.apps());
         SystemResources<?> toy = member.resources(() -> TIMEOUT_MS).get(1);
         assertEquals("{\"level\":7}", toy.change("level", part.deepCopy().removeAll().put("level", 7)).toString());
