@@ -83,7 +83,7 @@ pub fn listen(orders: Sender<Order>, interrupts: Option<Interrupts>) -> io::Resu
 pub struct Hold {
     next: Option<Instant>,
     is_held: Arc<AtomicBool>,
-    /// Orders that came before the hold for which they are.
+    /// Orders for holds to come.
     waiting: VecDeque<HoldOrder>,
 }
 
