@@ -441,6 +441,11 @@ def test_a_worker_of_another_version_is_refused(tmp_path, stand_in, cluster):
     assert not asked(tmp_path)
 
 
+def test_a_client_that_is_not_the_default_one_serves_too(tmp_path, stand_in, cluster):
+    with distributed.Client(cluster, set_as_default=False) as client:
+        assert len(sweep({}, [1, 2]).run(tmp_path / "out", on=client).runs()) == 2
+
+
 def test_workers_here_open_no_port_to_others():
     with farm.connect(workers=2) as workers:
         assert workers.threads == 2

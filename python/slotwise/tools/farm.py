@@ -155,7 +155,8 @@ class Farm:
         self._check_workers(expected)
         jobs, run = iter(jobs), uuid4().hex
         ahead: dict[str, tuple[Job, Any]] = {}
-        futures = self._distributed.as_completed()
+        # The loop of another client, the default one, would wait for futures that it does not have.
+        futures = self._distributed.as_completed(loop=self._client.loop)
         try:
             while True:
                 while len(ahead) < max(LEAST_AHEAD, JOBS_A_THREAD * self.threads) and (job := next(jobs, None)):
