@@ -16,9 +16,10 @@ use slotwise_scenario::{
     Endpoint, Flow, FlowGroup, GtpHost, HostId, MacAddress, Party, Scenario, Source, Tcp, TrafficKind, edge_mac,
     group_host_ip, group_host_mac,
 };
-use slotwise_transport::RtoConfig;
 use slotwise_transport::gtp::HostConfig;
+use slotwise_transport::{FlowKey, RtoConfig};
 use slotwise_units::{Bytes, Duration, Instant, Rate};
+use slotwise_wire::Ethernet;
 
 pub use bursts::FlowTrains;
 use datagrams::Datagrams;
@@ -430,15 +431,16 @@ impl Traffic {
 
     /// Takes a packet that arrived at a host; false if it is not for it.
     pub fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
-        match self.hosts.get(host) {
-            Some(id) if datagrams::is_datagram(&packet.frame) && self.datagrams.receive(*id, now_ns, &packet.frame) => {
-                true
-            }
-            _ => match self.workloads.receive(host, now_ns, packet) {
-                Some(is_taken) => is_taken,
-                None => self.streams.receive(host, now_ns, packet),
-            },
+        let frame = &packet.frame;
+        if let Some(id) = self.hosts.get(host)
+            && datagrams::is_datagram(frame)
+            && self.datagrams.receive(*id, now_ns, frame)
+        {
+            return true;
         }
+        let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
+        let of_workload = key.and_then(|key| self.workloads.receive(host, now_ns, frame, key));
+        of_workload.unwrap_or_else(|| self.streams.receive(host, now_ns, packet, key))
     }
 
     /// Delays since the last call, in the order of [`Traffic::results`].

@@ -344,10 +344,9 @@ impl Streams {
         }
     }
 
-    /// Takes a packet that arrived at a host; false if it is not for it.
-    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> bool {
+    /// Handles a packet of the flow `key` that arrived at a host. Returns false if it is not for this host.
+    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet, key: Option<FlowKey>) -> bool {
         let frame = &packet.frame;
-        let key = frame.get(Ethernet::SIZE..).and_then(|packet| FlowKey::of(packet).ok());
         // Acknowledgments have the key reversed: only packets of data are counted.
         if let (Some(born), Some(&index)) = (packet.born(), key.and_then(|key| self.owners.get(&key))) {
             let flow = &mut self.flows[index];

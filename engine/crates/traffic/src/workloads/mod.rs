@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 use rand::{RngCore, SeedableRng};
 use rand_pcg::Pcg64;
-use slotwise_cards::packet::{Frame, Packet};
+use slotwise_cards::packet::Frame;
 use slotwise_random::{Stream, derived_seed};
 use slotwise_scenario::{FlowTransport, Scenario, Tcp, Transport, Workload};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{BurstConfig, FlowKey, PROTOCOL_UDP, RtoConfig, xcp};
 use slotwise_units::{Bytes, Instant, Rate};
-use slotwise_wire::Ethernet;
 use slotwise_workload::{Flow, Workload as Generator};
 
 use super::station::StreamSpec;
@@ -211,8 +210,7 @@ impl Workloads {
     }
 
     /// Handles a packet that arrived at a host. Returns `None` if it belongs to no workload, false if it is not for this host.
-    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, packet: &Packet) -> Option<bool> {
-        let key = FlowKey::of(packet.frame.get(Ethernet::SIZE..)?).ok()?;
+    pub(crate) fn receive(&mut self, host: usize, now_ns: u64, frame: &[u8], key: FlowKey) -> Option<bool> {
         let last = FIRST_PORT + self.played.len() as u16;
         let is_ours = |port: u16| (FIRST_PORT..last).contains(&port);
         if !is_ours(key.source.port()) && !is_ours(key.destination.port()) {
@@ -223,7 +221,7 @@ impl Workloads {
         }
         let at = Self::host(&mut self.hosts, &self.addresses, &self.listeners, host);
         self.awake.push_back(host);
-        Some(at.receive(Instant::from_ns(now_ns), &packet.frame, key))
+        Some(at.receive(Instant::from_ns(now_ns), frame, key))
     }
 
     /// Handles expired timers of a host, like [`super::streams::Streams::timeout`].
