@@ -33,6 +33,7 @@ use slotwise_net::standstill::Standstill;
 use slotwise_traffic::HostMode;
 use slotwise_traffic::{FlowProgress, FlowResult, Traffic, WorkloadUse};
 use slotwise_units::{Bytes, Duration, Instant};
+use slotwise_workload::CoflowId;
 
 /// Reason for which a network has stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -411,6 +412,11 @@ impl World {
     pub fn wrong_bytes_of_workloads(&self) -> Bytes {
         let traffic = self.hosts.traffic.as_ref();
         traffic.map_or(Bytes::ZERO, Traffic::wrong_bytes_of_workloads)
+    }
+
+    /// Workloads and coflows with flows that could not start because all ports between their hosts were in use.
+    pub fn refused_coflows(&self) -> impl Iterator<Item = (usize, CoflowId)> + '_ {
+        self.hosts.traffic.iter().flat_map(Traffic::refused_coflows)
     }
 
     /// Number of flows of each workload so far, in the order of the scenario.

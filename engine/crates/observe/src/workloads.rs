@@ -29,7 +29,7 @@ pub struct WorkloadReport {
     /// Completion times of coflows, ns, from the first start to the last arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coflow_ns: Option<StatisticsReport>,
-    /// Number of coflows with flows in progress at the end.
+    /// Number of coflows with flows that were in progress at the end or could not start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished_coflows: u64,
     /// Number of flows that could not start because all ports between their hosts were in use.
@@ -155,6 +155,18 @@ impl WorkloadReport {
         }
     }
 
+    /// Returns warnings: flows that could not start, and unfinished flows of a workload that has a last flow.
+    pub fn warnings(&self) -> Vec<String> {
+        let name = &self.name;
+        let is_finite = matches!(&*self.kind, "collective" | "list" | "coflows" | "pcap");
+        let unfinished = self.flows.unfinished;
+        let refused = self.refused;
+        let refused = (refused > 0).then(|| format!("workload '{name}': {refused} flows not started: no free ports"));
+        let unfinished = (is_finite && unfinished > 0)
+            .then(|| format!("workload '{name}': {unfinished} flows unfinished at the end of the run"));
+        refused.into_iter().chain(unfinished).collect()
+    }
+
     fn text(&self) -> String {
         let completed = self.flows.fct_ns.map_or(0, |fct| fct.count);
         let mut text = format!(
@@ -209,4 +221,37 @@ pub(crate) fn summary(workloads: &[WorkloadReport]) -> String {
         .iter()
         .map(|workload| line("workload", workload.text()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_flows_and_unfinished_ones_of_finite_workloads_are_warnings() {
+        let report = |kind: &str, refused, unfinished| WorkloadReport {
+            name: "w".to_owned(),
+            kind: kind.to_owned(),
+            refused,
+            flows: FlowReport {
+                unfinished,
+                ..FlowReport::default()
+            },
+            ..WorkloadReport::default()
+        };
+        assert_eq!(
+            report("coflows", 2, 3).warnings(),
+            [
+                "workload 'w': 2 flows not started: no free ports",
+                "workload 'w': 3 flows unfinished at the end of the run"
+            ]
+        );
+        assert_eq!(report("list", 0, 0).warnings(), [""; 0]);
+        assert_eq!(
+            report("poisson", 0, 3).warnings(),
+            [""; 0],
+            "its flows have no last one"
+        );
+        assert_eq!(report("poisson", 1, 3).warnings().len(), 1);
+    }
 }

@@ -23,6 +23,7 @@ use slotwise_observe::recorders::star;
 use slotwise_observe::recorders::workloads::WorkloadRecorder;
 use slotwise_observe::report::DropCount;
 use slotwise_observe::series::{self, PeriodNow};
+use slotwise_observe::workloads::WorkloadReport;
 use slotwise_observe::{Recording, columns, outputs};
 use slotwise_scenario::Scenario;
 use slotwise_units::{Duration, Instant};
@@ -348,6 +349,7 @@ impl Clock for VirtualTime<'_> {
             workloads.end(&mut fabric);
             workloads.reports()
         });
+        notes.extend(workloads.iter().flat_map(WorkloadReport::warnings));
         let star = self.star.map(star::Recorder::finish).unwrap_or_default();
         let routed = self.routed.map(RoutedRecorder::finish);
         let others = routed.into_iter().chain(self.workloads.map(WorkloadRecorder::finish));

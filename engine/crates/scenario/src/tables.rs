@@ -3,6 +3,7 @@
 //!
 //! Names and widths are those of the program's P4Info. This crate does not read P4Info; crate `control` compares the entries.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -167,9 +168,9 @@ section! {
     /// (docs/write-your-own.md). The controller writes it after the program, and again after each restart of the
     /// switch. Names are those of the program's P4Info, with or without the name of their control.
     #[derive(Debug)]
-    pub(crate) struct TableKeys [r, fields, scenario: &'c Scenario] {
+    pub(crate) struct TableKeys [r, fields, switches: &'c SwitchIndex] {
         /// Switch: `edge0`, `core0`, or the name of a router, a ring station, an optical packet switch or an OPS edge.
-        switch: Option<Device> = "switch" read(switch(r, fields, scenario)), name();
+        switch: Option<Device> = "switch" read(switch(r, fields, switches)), name();
         /// Table.
         table: String = "table" required, string();
         /// Values of key fields: an integer, an IPv4 or Ethernet address (`10.0.2.1`, `02:00:00:00:00:01`), a prefix
@@ -189,9 +190,13 @@ section! {
 /// Reads the optional section `tables` of a file whose network has been read.
 pub(crate) fn tables(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Vec<TableEntry> {
     let elements = r.optional_list(parent, "tables", TABLES);
+    if elements.is_empty() {
+        return Vec::new();
+    }
+    let switches = SwitchIndex::of(scenario);
     let mut entries = Vec::with_capacity(elements.len());
     for (value, place) in elements {
-        let keys = TableKeys::of(r, value, place, scenario);
+        let keys = TableKeys::of(r, value, place, &switches);
         entries.extend(keys.switch.map(|switch| TableEntry {
             switch,
             table: keys.table,
@@ -204,21 +209,42 @@ pub(crate) fn tables(r: &mut Reader, parent: &Fields, scenario: &Scenario) -> Ve
     entries
 }
 
-fn switch(r: &mut Reader, fields: &Fields, scenario: &Scenario) -> Option<Device> {
-    let expected = || {
-        let names: Vec<String> = scenario.switch_names().into_iter().map(|(name, _)| name).collect();
-        match &names[..] {
-            [first, .., last] if names.len() > 8 => format!("a switch of this network, from '{first}' to '{last}'"),
-            _ => names.join(" or "),
+/// Switches of a scenario by their names.
+pub(crate) struct SwitchIndex {
+    devices: HashMap<String, Device>,
+    /// Expected values where a name is unknown.
+    expected: String,
+}
+
+impl SwitchIndex {
+    /// Indexes switches by their names in the file, and by kind and number (`router0`). A name in the file has precedence.
+    fn of(scenario: &Scenario) -> SwitchIndex {
+        let names = scenario.switch_names();
+        let by_kind = names.iter().map(|(_, device)| (device.to_string(), *device));
+        let by_file = names.iter().cloned();
+        SwitchIndex {
+            devices: by_kind.chain(by_file).collect(),
+            expected: match &names[..] {
+                [(first, _), .., (last, _)] if names.len() > 8 => {
+                    format!("a switch of this network, from '{first}' to '{last}'")
+                }
+                _ => {
+                    let names: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
+                    names.join(" or ")
+                }
+            },
         }
-    };
+    }
+}
+
+fn switch(r: &mut Reader, fields: &Fields, switches: &SwitchIndex) -> Option<Device> {
     let value = r.required(fields, "switch")?;
-    let found = value.as_str().and_then(|name| scenario.switch_named(name));
+    let found = value.as_str().and_then(|name| switches.devices.get(name)).copied();
     if found.is_none() {
         r.report(
             fields.pointer("switch"),
             format!("found {}", value.describe()),
-            expected(),
+            switches.expected.clone(),
         );
     }
     found
@@ -289,14 +315,6 @@ impl Scenario {
             })
         };
         DeviceKind::all().flat_map(of_kind).collect()
-    }
-
-    /// Returns the switch that has a name in the file, or that of its kind and number (`router0`).
-    pub fn switch_named(&self, name: &str) -> Option<Device> {
-        let all = self.switch_names();
-        let by_file = all.iter().find(|(known, _)| known == name);
-        let by_kind = || all.iter().find(|(_, device)| device.to_string() == name);
-        by_file.or_else(by_kind).map(|(_, device)| *device)
     }
 }
 
@@ -379,6 +397,19 @@ mod tests {
             scenario.tables[1].params,
             [("dscp".to_owned(), Number::parse("46").unwrap())]
         );
+    }
+
+    #[test]
+    fn switches_have_the_names_of_the_file_before_those_of_their_kind() {
+        let entries =
+            ["router1", "router0", "other"].map(|name| format!("- {{switch: {name}, table: t, action: a}}\n"));
+        let text = format!(
+            "routers: [router1, other]\nlinks: []\nhosts: {{name: h, at: other}}\nduration: 1 s\ntables:\n{}",
+            entries.concat()
+        );
+        let scenario = Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let switches: Vec<Device> = scenario.tables.iter().map(|entry| entry.switch).collect();
+        assert_eq!(switches, [Device::Router(0), Device::Router(0), Device::Router(1)]);
     }
 
     #[test]

@@ -123,7 +123,7 @@ pub struct FlowFile {
     /// Path, relative to the scenario file.
     pub path: String,
     /// Its flows, once the file is read.
-    pub flows: Arc<[Flow]>,
+    pub flows: Arc<Vec<Flow>>,
 }
 
 /// Format of a file of flows.

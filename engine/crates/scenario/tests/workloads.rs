@@ -163,6 +163,9 @@ fn transports_are_chosen_by_flow_or_by_size() {
     assert_eq!(of(9_999), FlowTransport::Udp);
     assert_eq!(of(10_000), FlowTransport::Stream(Transport::NewReno));
     assert_eq!(of(1_000_000), FlowTransport::Stream(Transport::Dctcp));
+    let entry =
+        "{sizes: 1 KB, load: 0.1, transport: udp, by_size: [{below: 10 KB, transport: dctcp}], tcp: {min_rto: 1 ms}}";
+    assert_eq!(workloads(entry)[0].tcp.min_rto_ms, Some(1));
 }
 
 #[test]
@@ -324,7 +327,27 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "{sizes: 1 KB, load: 0.5, transport: udp, tcp: linux}",
-            "'tcp' does not apply",
+            "/workloads/0/tcp: 'tcp' where all flows are 'udp'; expected another 'transport', or no such key",
+        ),
+        (
+            "{sizes: 1 KB, load: 0.5, transport: udp, by_size: [{below: 1 KB, transport: udp}], tcp: {min_rto: 1 ms}}",
+            "/workloads/0/tcp: 'tcp' where all flows are 'udp'",
+        ),
+        (
+            "{sizes: 1 KB, load: 0.5, transport: udp, sack: true}",
+            "/workloads/0/sack: 'sack' where all flows are 'udp'",
+        ),
+        (
+            "{pcap: {file: c.pcap}, tcp: {min_rto: 1 ms}}",
+            "/workloads/0/tcp: 'tcp' where all flows are 'udp'",
+        ),
+        (
+            "{sizes: 1 KB, load: 0.5, by_size: [{below: 1 KB, transport: xcp}], tcp: linux}",
+            "/workloads/0/tcp: Linux has no XCP",
+        ),
+        (
+            "{sizes: 1 KB, load: 0.5, by_size: [{below: 1 KB, transport: newreno}], tcp: {rack: true}}",
+            "/workloads/0/tcp/rack: RACK without SACK",
         ),
         (
             "{sizes: 1 KB, load: 0.5, packet_bytes: 9000}",

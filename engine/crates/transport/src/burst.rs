@@ -32,8 +32,10 @@ pub struct BurstConfig {
     pub size: Bytes,
     /// Bytes of a full IP packet, at least 64.
     pub packet_bytes: u16,
-    /// Rate, of IP bytes.
+    /// Rate of the sender's link.
     pub rate: Rate,
+    /// Bytes of each packet on that link in addition to the IP packet.
+    pub overhead: Bytes,
     /// Number that distinguishes bursts between the same ports.
     pub number: u32,
 }
@@ -93,7 +95,7 @@ impl Endpoint for BurstSource {
             identify(out);
         }
         self.sent += payload as u64;
-        self.next += self.config.rate.time(Bytes::of(out.len()));
+        self.next += self.config.rate.time(Bytes::of(out.len()) + self.config.overhead);
         Some(out.len())
     }
 
@@ -200,6 +202,7 @@ mod tests {
     use super::*;
 
     const RATE: Rate = Rate::from_bps(8_000_000);
+    const OVERHEAD: Bytes = Bytes::new(14);
 
     fn burst(size: u64, number: u32) -> BurstSource {
         let config = BurstConfig {
@@ -208,6 +211,7 @@ mod tests {
             size: Bytes::new(size),
             packet_bytes: 1028,
             rate: RATE,
+            overhead: OVERHEAD,
             number,
         };
         BurstSource::new(config, Instant::ZERO)
@@ -238,8 +242,12 @@ mod tests {
                 assert_eq!(sink.poll_event(), is_last.then_some(Event::Finished), "{size}");
             }
             assert_eq!(sink.received, size);
-            let bytes: usize = sent[..sent.len() - 1].iter().map(|(_, packet)| packet.len()).sum();
-            assert_eq!(sent[sent.len() - 1].0, Instant::ZERO + RATE.time(Bytes::of(bytes)));
+            let before = &sent[..sent.len() - 1];
+            let bytes: Bytes = before
+                .iter()
+                .map(|(_, packet)| Bytes::of(packet.len()) + OVERHEAD)
+                .sum();
+            assert_eq!(sent[sent.len() - 1].0, Instant::ZERO + RATE.time(bytes));
         }
     }
 

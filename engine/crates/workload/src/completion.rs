@@ -67,7 +67,7 @@ struct Bucket {
     started: u64,
 }
 
-/// A coflow: its first start and its last end so far, and the flows in progress.
+/// A coflow: its first start and its last end so far, and the flows that have not arrived.
 #[derive(Clone, Copy, Debug)]
 struct CoflowTimes {
     start: Instant,
@@ -130,6 +130,16 @@ impl Completions {
             times.start = times.start.min(flow.start);
             times.open += 1;
         }
+    }
+
+    /// Records that a flow of a coflow could not start: the coflow does not complete.
+    pub fn refused(&mut self, coflow: CoflowId, at: Instant) {
+        let times = self.coflows.entry(coflow).or_insert(CoflowTimes {
+            start: at,
+            end: at,
+            open: 0,
+        });
+        times.open += 1;
     }
 
     /// Records the completion of a flow at `end`: its time from the first bit to the last byte, and the time of the same flow alone,
@@ -199,7 +209,7 @@ pub struct CompletionSummary {
     pub all: FlowStatistics,
     /// Times of coflows from their first start to their last end, ns; `None` if no coflow has completed.
     pub coflows: Option<Statistics>,
-    /// Coflows with flows in progress.
+    /// Coflows with flows that are in progress or could not start.
     pub unfinished_coflows: u64,
 }
 

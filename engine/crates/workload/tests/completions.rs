@@ -118,6 +118,20 @@ fn a_coflow_takes_from_its_first_start_to_its_last_end() {
 }
 
 #[test]
+fn a_coflow_with_a_refused_flow_is_unfinished() {
+    let mut completions = Completions::default();
+    let flow = flow(1, 1, Some(5));
+    completions.started(&flow);
+    let one = Duration::from_ns(1);
+    completions.completed(&flow, Instant::from_ns(50), (one, one));
+    completions.refused(CoflowId(5), Instant::from_ns(60));
+    completions.refused(CoflowId(6), Instant::from_ns(60));
+    let summary = completions.summary();
+    assert_eq!((summary.coflows, summary.unfinished_coflows), (None, 2));
+    assert_eq!(summary.all.unfinished, 0);
+}
+
+#[test]
 fn bounds_that_do_not_rise_are_an_error() {
     let error = Completions::new(vec![Bytes::new(5), Bytes::new(5)])
         .unwrap_err()

@@ -155,6 +155,9 @@ impl WorkloadRecorder {
             }
             self.add_row(&flow, &row);
         }
+        for (workload, coflow) in network.refused_coflows() {
+            self.workloads[workload].completions.refused(coflow, self.at);
+        }
         for (workload, used) in self.workloads.iter_mut().zip(network.workload_uses()) {
             workload.used = *used;
         }

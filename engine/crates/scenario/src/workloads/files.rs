@@ -2,6 +2,7 @@
 //! Files of flows, read after a scenario: an invalid line is a problem of the scenario.
 
 use std::io::BufRead;
+use std::sync::Arc;
 
 use slotwise_units::Bytes;
 use slotwise_wire::DATAGRAM_HEADER_BYTES;
@@ -16,8 +17,8 @@ use crate::routed::Party;
 /// Opens a file by its path as a scenario has it.
 pub type OpenFile<'a> = dyn FnMut(&str) -> Result<Box<dyn BufRead>, String> + 'a;
 
-/// Largest number of flows of a file.
-const MAX_FLOWS: usize = 50_000_000;
+/// Largest number of flows of a file: about 0.5 GB of memory.
+const MAX_FLOWS: usize = 10_000_000;
 
 /// Problem and expected value of an error of a workload.
 pub(super) fn parts(error: &WorkloadError) -> (String, String) {
@@ -53,7 +54,7 @@ pub(crate) fn load(scenario: &mut Scenario, open: &mut OpenFile<'_>) -> Vec<Prob
         };
         match read(&file.path, reader, format, hosts) {
             Ok(flows) if flows.is_empty() => report(format!("{}: no flows", file.path), "at least one flow".to_owned()),
-            Ok(flows) => file.flows = flows.into(),
+            Ok(flows) => file.flows = Arc::new(flows),
             Err(error) => {
                 let (reason, expected) = parts(&error);
                 report(format!("{}: {reason}", error.place), expected);
@@ -104,8 +105,9 @@ fn in_datagram(packet: Flow) -> Flow {
 fn collected(path: &str, flows: impl Iterator<Item = Result<Flow, WorkloadError>>) -> Result<Vec<Flow>, WorkloadError> {
     let mut all = Vec::new();
     for flow in flows {
-        all.push(flow?);
-        at_most(path, all.len())?;
+        let flow = flow?;
+        at_most(path, all.len() + 1)?;
+        all.push(flow);
     }
     Ok(all)
 }
@@ -152,5 +154,22 @@ fn wrong(index: usize, format: FileFormat, reason: String, expected: String) -> 
         other: None,
         reason,
         expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_too_many_flows_is_rejected() {
+        assert_eq!(at_most("flows.csv", MAX_FLOWS), Ok(()));
+        let error = at_most("flows.csv", MAX_FLOWS + 1).unwrap_err();
+        assert_eq!(error.to_string(), "flows.csv: out of range; expected at most 10000000 flows, got more");
+    }
+
+    #[test]
+    fn memory_of_flows_is_as_documented() {
+        assert!(MAX_FLOWS * size_of::<Flow>() <= 500_000_000);
     }
 }

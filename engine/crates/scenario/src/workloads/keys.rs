@@ -2,6 +2,7 @@
 //! Keys of a workload.
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use slotwise_units::{Bytes, Duration, Instant, Rate};
 use slotwise_workload::{
@@ -91,7 +92,7 @@ section! {
         /// If true, SACK is used. Default: true with `cubic`, `highspeed`, `dctcp` and `xcp`, else false.
         sack: Option<bool> = "sack" optional, flag();
         /// TCP settings, or `linux`: those of Linux, with SACK.
-        tcp: Tcp = "tcp" read_optional(tcp_of(r, fields, transport, sack)), TcpOrLinux;
+        tcp: Tcp = "tcp" read_optional(tcp_of(r, fields, transport.unwrap_or(default_transport(pcap.is_some())), &by_size, sack)), TcpOrLinux;
         /// Largest IP packet in bytes. Default: that of the scenario.
         packet_bytes: u32 = "packet_bytes" or(hosts.packet_bytes()), integer(FLOW_PACKET_BYTES);
         /// Start in ns; times in files are relative to it. Default: 0.
@@ -224,20 +225,46 @@ fn by_size(r: &mut Reader, fields: &Fields) -> Vec<ByFlowSize> {
     read
 }
 
-fn tcp_of(r: &mut Reader, fields: &Fields, transport: Option<FlowTransport>, sack: Option<bool>) -> Tcp {
-    match transport.unwrap_or(FlowTransport::Stream(Transport::default())) {
-        FlowTransport::Stream(transport) => tcp(r, fields, transport, sack.unwrap_or(transport.uses_sack())),
-        FlowTransport::Udp => {
-            if r.optional(fields, "tcp").is_some() {
-                r.report(
-                    fields.pointer("tcp"),
-                    "'tcp' does not apply with 'transport: udp'",
-                    "one of the two",
-                );
-            }
-            Tcp::default()
+/// Returns the transport of a workload without the key.
+fn default_transport(is_pcap: bool) -> FlowTransport {
+    match is_pcap {
+        true => FlowTransport::Udp,
+        false => FlowTransport::Stream(Transport::default()),
+    }
+}
+
+/// Reads the TCP settings of a workload, which apply to each of its transports other than `udp`.
+fn tcp_of(
+    r: &mut Reader,
+    fields: &Fields,
+    transport: FlowTransport,
+    by_size: &[ByFlowSize],
+    sack: Option<bool>,
+) -> Tcp {
+    let transports = [transport]
+        .into_iter()
+        .chain(by_size.iter().map(|entry| entry.transport));
+    let mut read = None;
+    let before = r.problems.len();
+    for transport in transports {
+        if let FlowTransport::Stream(transport) = transport
+            && r.problems.len() == before
+        {
+            read = Some(tcp(r, fields, transport, sack.unwrap_or(transport.uses_sack())));
         }
     }
+    read.unwrap_or_else(|| {
+        for key in ["tcp", "sack"] {
+            if r.optional(fields, key).is_some() {
+                r.report(
+                    fields.pointer(key),
+                    format!("'{key}' where all flows are 'udp'"),
+                    "another 'transport', or no such key",
+                );
+            }
+        }
+        Tcp::default()
+    })
 }
 
 /// Hosts of a network by their names in files.
@@ -364,7 +391,7 @@ pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Sc
         Some(WorkloadSource::File(FlowFile {
             format,
             path: path.to_owned(),
-            flows: [].into(),
+            flows: Arc::default(),
         }))
     };
     let count = all.len() as u32;
@@ -418,10 +445,7 @@ pub(super) fn workload(r: &mut Reader, value: &Doc, place: String, scenario: &Sc
             },
         })
     };
-    let default = match keys.pcap {
-        Some(_) => FlowTransport::Udp,
-        None => FlowTransport::Stream(Transport::default()),
-    };
+    let default = default_transport(keys.pcap.is_some());
     let workload = Workload {
         name: keys.name,
         hosts: all,

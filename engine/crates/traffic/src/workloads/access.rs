@@ -2,6 +2,7 @@
 //! Workloads of the traffic of a network, for its owner.
 
 use slotwise_units::{Bytes, Instant};
+use slotwise_workload::CoflowId;
 
 use super::{FlowProgress, WorkloadUse};
 use crate::Traffic;
@@ -30,6 +31,11 @@ impl Traffic {
     /// Received bytes that differ from the sent ones, of ended flows of workloads.
     pub fn wrong_bytes_of_workloads(&self) -> Bytes {
         self.workloads.wrong()
+    }
+
+    /// Workloads and coflows with flows that could not start because all ports between their hosts were in use.
+    pub fn refused_coflows(&self) -> impl Iterator<Item = (usize, CoflowId)> + '_ {
+        self.workloads.refused_coflows().iter().copied()
     }
 
     /// Number of flows of each workload so far.

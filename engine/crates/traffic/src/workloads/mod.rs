@@ -8,7 +8,7 @@ mod access;
 mod host;
 mod records;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use slotwise_scenario::{FlowTransport, Scenario, Tcp, Transport, Workload};
 use slotwise_transport::segment::PROTOCOL_TCP;
 use slotwise_transport::{BurstConfig, FlowKey, PROTOCOL_UDP, RtoConfig, xcp};
 use slotwise_units::{Bytes, Instant, Rate};
-use slotwise_workload::{Flow, Workload as Generator};
+use slotwise_wire::Ethernet;
+use slotwise_workload::{CoflowId, Flow, Workload as Generator};
 
 use super::station::StreamSpec;
 use super::streams::{HostAddress, algorithm};
@@ -75,6 +76,14 @@ impl Settings {
     }
 }
 
+/// Link from a host to its node.
+#[derive(Debug, Clone, Copy)]
+struct AccessLink {
+    rate: Rate,
+    /// Bytes of each packet in addition to the IP packet.
+    overhead: Bytes,
+}
+
 /// A running workload.
 struct Played {
     generator: Box<dyn Generator + Send>,
@@ -94,8 +103,8 @@ struct Played {
 pub(crate) struct Workloads {
     played: Vec<Played>,
     addresses: Vec<HostAddress>,
-    /// Rates of the hosts' links.
-    rates: Vec<Rate>,
+    /// Links of the hosts.
+    links: Vec<AccessLink>,
     hosts: Vec<Option<Box<FlowHost>>>,
     listeners: Arc<[Listener]>,
     /// Hosts with frames to send.
@@ -109,8 +118,18 @@ impl Workloads {
     /// Creates the workloads of a scenario between hosts with these addresses; none for external hosts.
     pub(crate) fn new(scenario: &Scenario, seed: u64, addresses: Vec<HostAddress>, host_mode: HostMode) -> Workloads {
         let groups = scenario.routed.hosts.iter();
-        let of_groups = groups.flat_map(|group| std::iter::repeat_n(group.rate, group.count as usize));
-        let of_star = std::iter::repeat_n(scenario.hosts.access_rate, scenario.edge_host_count());
+        let of_groups = groups.flat_map(|group| {
+            let link = AccessLink {
+                rate: group.rate,
+                overhead: Bytes::ZERO,
+            };
+            std::iter::repeat_n(link, group.count as usize)
+        });
+        let of_edges = AccessLink {
+            rate: scenario.hosts.access_rate,
+            overhead: Bytes::of(Ethernet::SIZE),
+        };
+        let of_star = std::iter::repeat_n(of_edges, scenario.edge_host_count());
         let is_played = host_mode == HostMode::Simulated;
         let workloads = (0..).zip(&scenario.workloads).filter(|_| is_played);
         let played: Vec<Played> = workloads
@@ -123,7 +142,7 @@ impl Workloads {
             listeners: listeners.collect(),
             hosts: addresses.iter().map(|_| None).collect(),
             addresses,
-            rates: of_star.chain(of_groups).collect(),
+            links: of_star.chain(of_groups).collect(),
             awake: VecDeque::new(),
             leaving: None,
             records: Records::new(played.len()),
@@ -174,7 +193,7 @@ impl Workloads {
         let draw = played.draws.next_u32();
         let sender = Self::host(&mut self.hosts, &self.addresses, &self.listeners, from);
         let Some(key) = sender.free_key(self.addresses[from].ip, remote, protocol) else {
-            self.records.refuse(index);
+            self.records.refuse(index, &flow);
             return;
         };
         match transport {
@@ -188,7 +207,8 @@ impl Workloads {
                     remote: key.destination,
                     size: flow.size,
                     packet_bytes: played.settings.packet_bytes,
-                    rate: self.rates[from],
+                    rate: self.links[from].rate,
+                    overhead: self.links[from].overhead,
                     number: draw,
                 };
                 sender.insert_burst(key.reversed(), config, now);
@@ -295,6 +315,11 @@ impl Workloads {
     /// Received bytes that differ from the sent ones, of ended flows.
     pub(crate) fn wrong(&self) -> Bytes {
         self.hosts.iter().flatten().map(|host| host.wrong()).sum()
+    }
+
+    /// Workloads and coflows with flows that could not start.
+    pub(crate) fn refused_coflows(&self) -> &BTreeSet<(usize, CoflowId)> {
+        self.records.refused_coflows()
     }
 
     /// Number of flows of each workload so far.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records of the flows of workloads. Packets do not depend on them; flows of a closed loop or a collective wait for arrivals.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use slotwise_scenario::{FlowTransport, Transport};
 use slotwise_transport::segment::TCP_HEADER;
 use slotwise_transport::{FlowKey, xcp};
 use slotwise_units::{Bytes, Instant};
 use slotwise_wire::{DATAGRAM_HEADER_BYTES, Ipv4};
-use slotwise_workload::{Flow, Framing};
+use slotwise_workload::{CoflowId, Flow, Framing};
 
 use super::host::Noted;
 
@@ -84,6 +86,8 @@ pub(super) struct Records {
     /// Flows whose data will not arrive any more: their senders have given up, or use their ports for others.
     unfinished: Vec<FlowProgress>,
     uses: Vec<WorkloadUse>,
+    /// Workloads and coflows with flows that could not start.
+    refused_coflows: BTreeSet<(usize, CoflowId)>,
 }
 
 impl Records {
@@ -93,6 +97,7 @@ impl Records {
             ended: Vec::new(),
             unfinished: Vec::new(),
             uses: vec![WorkloadUse::default(); workloads],
+            refused_coflows: BTreeSet::new(),
         }
     }
 
@@ -102,8 +107,10 @@ impl Records {
         self.unfinished.extend(self.in_progress.insert(key, progress));
     }
 
-    pub(super) fn refuse(&mut self, workload: usize) {
+    pub(super) fn refuse(&mut self, workload: usize, flow: &Flow) {
         self.uses[workload].refused += 1;
+        self.refused_coflows
+            .extend(flow.coflow.map(|coflow| (workload, coflow)));
     }
 
     /// Returns true if no data of a flow has left its host.
@@ -168,6 +175,10 @@ impl Records {
         flows
     }
 
+    pub(super) fn refused_coflows(&self) -> &BTreeSet<(usize, CoflowId)> {
+        &self.refused_coflows
+    }
+
     pub(super) fn uses(&self) -> &[WorkloadUse] {
         &self.uses
     }
@@ -192,6 +203,15 @@ mod tests {
 
     use super::*;
 
+    const FLOW: Flow = Flow {
+        number: 0,
+        start: Instant::ZERO,
+        source: HostIndex(0),
+        destination: HostIndex(1),
+        size: Bytes::new(1),
+        coflow: None,
+    };
+
     #[test]
     fn a_flow_whose_port_is_used_again_stays_unfinished() {
         let key = FlowKey {
@@ -200,14 +220,7 @@ mod tests {
             protocol: slotwise_transport::PROTOCOL_UDP,
         };
         let progress = |number| {
-            let flow = Flow {
-                number,
-                start: Instant::ZERO,
-                source: HostIndex(0),
-                destination: HostIndex(1),
-                size: Bytes::new(1),
-                coflow: None,
-            };
+            let flow = Flow { number, ..FLOW };
             FlowProgress::new(0, flow, (0, 1), FlowTransport::Udp, Instant::ZERO)
         };
         let mut records = Records::new(1);
@@ -217,5 +230,16 @@ mod tests {
         records.note(Noted::Arrived { key, hops: 1 }, Instant::ZERO);
         assert_eq!(records.in_progress(), [progress(0)]);
         assert_eq!(records.take_ended().len(), 1);
+    }
+
+    #[test]
+    fn coflows_of_refused_flows_are_known_once() {
+        let mut records = Records::new(2);
+        let coflow = Some(CoflowId(7));
+        records.refuse(0, &FLOW);
+        records.refuse(1, &Flow { coflow, ..FLOW });
+        records.refuse(1, &Flow { coflow, ..FLOW });
+        assert_eq!(records.uses().iter().map(|used| used.refused).sum::<u64>(), 3);
+        assert_eq!(records.refused_coflows(), &BTreeSet::from([(1, CoflowId(7))]));
     }
 }
