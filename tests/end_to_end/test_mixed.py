@@ -140,7 +140,7 @@ def test_flows_over_the_run_are_no_phases_flows(tmp_path):
 
 def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_path):
     scenario = tmp_path / "faults.yaml"
-    faults = [("link-cut", 900, 20), ("router-restart", 1500, 10), ("edge-restart", 1500, 10), ("core-down", 2000, 10)]
+    faults = [("link-down", 900, 20), ("router-restart", 1500, 10), ("edge-restart", 1500, 10), ("core-down", 2000, 10)]
     lines = [f"- {{kind: {kind}, every_ms: {every_ms}, for_ms: {for_ms}}}" for kind, every_ms, for_ms in faults]
     scenario.write_text("\n".join([SCENARIO.read_text().rstrip(), "faults:", *lines, ""]))
     first, second = (simulated(scenario, tmp_path / name) for name in ("one.json", "two.json"))
@@ -148,7 +148,7 @@ def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_pat
     kinds = {kind["kind"]: kind for kind in first["faults"]["kinds"]}
     assert set(kinds) == {kind for kind, *_ in faults}
     assert all(kind["injected"] > 0 and kind["not_recovered"] == 0 for kind in kinds.values()), kinds
-    cuts = [row for row in first["faults"]["rows"] if row["kind"] == "link-cut"]
+    cuts = [row for row in first["faults"]["rows"] if row["kind"] == "link-down"]
     assert any(row["edge"] is not None for row in cuts) and any("routers" in row for row in cuts), (
         "fibres, and links of routers"
     )

@@ -96,7 +96,7 @@ impl RingRecorder {
             links,
             shares,
             is_whole: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
-                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkCut | FaultKind::Restart(_))),
+                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkDown | FaultKind::Restart(_))),
             others: None,
             starts,
             watch: None,
