@@ -214,7 +214,7 @@ def test_users_of_eight_stations_share_the_links_to_the_hub(tmp_path):
     late = stations[stations.time_s > 1]
     head = late[late.station == "node7/0"]
     # Transit waits for a packet that has begun, and for transit that came before it: two packets of 80 us, and a message.
-    assert 0.7 < head.utilization.mean() < 0.9 and late.longest_transit_us.max() <= 166
+    assert 0.7 < head.utilization.mean() < 0.9 and late.max_transit_us.max() <= 166
     # Fifty users of a station ask for about 16 Mb/s, which is what its shaper lets through; how much differs by what they draw.
     added = [late[late.station == f"node{station}/0"].added_kbps.mean() for station in range(8)]
     assert all(12_000 < rate < 16_500 for rate in added) and jain(added) > 0.98, added

@@ -267,7 +267,7 @@ table! {
         waited_trains "of these, bursts buffered in optical RAM; 0 at edges" = o.waited_trains as f64;
         wait_us "mean waiting time of all bursts; at edges, of packets in their queue" [us]
             = mean(o.waited.ns() as f64 / 1e3, o.waited_of);
-        most_ram_bytes "maximum backlog found by an arriving burst; 0 at edges" [bytes] show(series as ram_bytes, whole)
+        max_ram_bytes "maximum backlog found by an arriving burst; 0 at edges" [bytes] show(series as ram_bytes, whole)
             = o.ram_bytes.get() as f64;
         queue_bytes "bytes waiting at the end of the period; 0 at switches" [bytes] show(series, whole, line)
             = o.queue_bytes.get() as f64;
@@ -323,7 +323,7 @@ table! {
         formed "bursts assembled by the edge" = t.trains.formed as f64;
         packets "packets in these bursts" = t.trains.packets as f64;
         packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes.get() as f64;
-        most_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
+        max_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
         refused "bursts without buffer space at an output; without aggregation counted by P4" = t.trains.refused as f64;
         delivered "bursts delivered to another edge" = t.trains.delivered as f64;
         lost "bursts lost in the network" = t.trains.lost as f64;
@@ -340,9 +340,9 @@ table! {
             = deviation(t.trains.deflected.trains, t.trains.deflected.sum.ns(), t.trains.deflected.squares_ns2) / 1e6;
         under_way "bursts in flight at the end of the period" = t.trains.under_way as f64;
         resequenced "packets from other edges that waited for resequencing" = t.trains.resequenced as f64;
-        longest_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
+        max_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
             = t.edge.probe_round_trip.milliseconds();
-        most_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
+        max_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
         unserved "bursts without a row in `delays`: paced at the end of the period, or lost meanwhile"
             = t.edge.unserved_trains as f64;
     }
@@ -399,8 +399,8 @@ mod tests {
             ("deflected_ms", 10.0),
             ("deflected_deviation_ms", 3.0),
             ("under_way", 9.0),
-            ("longest_probe_ms", 2.0),
-            ("most_held_bytes", 11.0),
+            ("max_probe_ms", 2.0),
+            ("max_held_bytes", 11.0),
             ("unserved", 12.0),
         ] {
             assert_eq!(recording.trains.numbers_of(name), [number], "{name}");

@@ -334,7 +334,7 @@ pub(crate) struct StationPeriod<'a> {
 
 impl StationPeriod<'_> {
     /// Packets with a head-of-line delay below 1 ms.
-    fn hol_within_ms(&self) -> u64 {
+    fn hol_under_1ms_packets(&self) -> u64 {
         let within = waits::bars(&self.used.hol_delays).take_while(|(up_to_ns, _)| (*up_to_ns as f64) < NS_PER_MS);
         within.map(|(_, count)| count).sum()
     }
@@ -375,19 +375,19 @@ table! {
         offered_packets "packets offered by the station's hosts, including lost ones" = s.used.offered_packets as f64;
         accepted_kbps "rate of the offered packets that were not lost" [kb/s] = p.kbps(s.used.accepted_bytes);
         added_packets "packets added to the link" = s.used.added_packets as f64;
-        hol_within_ms "of these, packets with a head-of-line delay below 1 ms" = s.hol_within_ms() as f64;
+        hol_under_1ms_packets "of these, packets with a head-of-line delay below 1 ms" = s.hol_under_1ms_packets() as f64;
         hol_ms "mean head-of-line delay" [ms] = waits::mean(&s.used.hol_delays) / NS_PER_MS;
-        longest_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
+        max_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
         access_ms "mean waiting time in the station" [ms] = waits::mean(&s.used.access_delays) / NS_PER_MS;
-        longest_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
+        max_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
         crossing_ms
             "mean ring delay, from arrival at the station to the last bit at the destination; both ringlets in the rows of ringlet 0" [ms]
             = waits::mean(&s.used.crossings) / NS_PER_MS;
         delivered_packets "packets in this mean" = s.used.crossings.len() as f64;
-        longest_transit_us "maximum waiting time of a transit packet for the link" [us] = s.used.longest_transit.ns() as f64 / 1e3;
+        max_transit_us "maximum waiting time of a transit packet for the link" [us] = s.used.longest_transit.ns() as f64 / 1e3;
         queue_bytes "bytes waiting to be added at the end of the period" [bytes] show(series, whole, line)
             = s.used.buffered_bytes.get() as f64;
-        most_queue_bytes "maximum of these bytes" [bytes] = s.used.most_buffered_bytes.get() as f64;
+        max_queue_bytes "maximum of these bytes" [bytes] = s.used.most_buffered_bytes.get() as f64;
         dropped_packets "packets dropped by the line card" show(series, whole) = s.used.dropped_packets as f64;
         dropped_transit_packets "of these, transit packets" = s.used.dropped_transit_packets as f64;
         congested "fraction of the intervals in which the station was head of a congestion domain"

@@ -283,7 +283,7 @@ table! {
             = l.used.queue_bytes.get() as f64;
         mean_queue_packets "mean packets waiting: total waiting time of the arrivals divided by the period (Little's law)"
             = l.used.waited.seconds() / p.seconds();
-        most_queue_packets "maximum packets waiting" = l.used.most_packets as f64;
+        max_queue_packets "maximum packets waiting" = l.used.most_packets as f64;
         wait_ms "mean waiting time of the packets queued" [ms] = mean(l.used.waited.milliseconds(), l.used.taken_packets);
         arrived_packets "packets that arrived" = l.used.arrived_packets as f64;
         dropped_packets
@@ -325,7 +325,7 @@ table! {
         goodput_kbps "in-order payload received" [kb/s] show(series, line) = f.goodput_kbps;
         delay_ms "mean end-to-end delay of the packets received; without packets, the value of the previous period" [ms] show(series)
             = f.delay_ms.0;
-        longest_delay_ms "maximum end-to-end delay; same rule" [ms] = f.delay_ms.1;
+        max_delay_ms "maximum end-to-end delay; same rule" [ms] = f.delay_ms.1;
         retransmissions "retransmissions since the start" show(series) = f.retransmissions as f64;
         timeouts "retransmission timeouts since the start" = f.timeouts as f64;
     }
@@ -346,7 +346,7 @@ table! {
         reordered_1 "1-reordered packets (n-reordering, RFC 4737)" = o.0.reordered_1 as f64;
         reordered_3 "3-reordered packets" = o.0.reordered_3 as f64;
         mean_extent "mean reordering extent, packets" = mean(o.0.extent_sum as f64, o.0.reordered);
-        most_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
+        max_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
         sent "data segments or datagrams sent, including retransmissions" = o.0.sent as f64;
         retransmissions "retransmissions" = o.0.retransmissions as f64;
         needless_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
@@ -360,9 +360,9 @@ table! {
         acknowledgments "pure acknowledgments received by the sender" = o.0.acknowledgments as f64;
         bunched_acknowledgments "of these, acknowledgments within 24 us of the previous one (ACK compression)"
             = o.0.bunched_acknowledgments as f64;
-        least_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
+        min_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
             = o.0.gap.unwrap_or_default().0.ns() as f64 / 1e3;
-        most_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
+        max_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
         losses "loss episodes: recoveries or timeouts after all data in flight at the previous one was acknowledged"
             = o.0.losses as f64;
         windows_before_losses_bytes "sum of the congestion windows just before these episodes" [bytes]

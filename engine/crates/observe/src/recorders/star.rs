@@ -380,7 +380,7 @@ table! {
         backlog_bytes "bytes waiting at the end of the period" [bytes] = q.used.backlog_bytes.get() as f64;
         backlog_packets "packets waiting at the end of the period" = q.used.backlog_packets as f64;
         mean_backlog_bytes "bytes waiting, averaged over the period" [bytes] = q.used.backlog_time.byte_ns() as f64 / p.ns();
-        most_backlog_bytes "maximum bytes waiting" [bytes] = q.used.most_backlog_bytes.get() as f64;
+        max_backlog_bytes "maximum bytes waiting" [bytes] = q.used.most_backlog_bytes.get() as f64;
         granted_slots "slots granted" = q.used.granted_slots as f64;
         granted_bytes "capacity of these slots in full-size packets" [bytes] = (q.used.granted_slots * q.slot_bytes) as f64;
         sent_bytes "bytes sent on the fibre" [bytes] = q.used.sent_bytes.get() as f64;
