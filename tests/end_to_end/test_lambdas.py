@@ -61,9 +61,9 @@ entries:
   title: Shares
   published: halves
   facts:
-  - {text: half, where: x, run: rates, measure: {table: sessions, column: part_of_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
+  - {text: half, where: x, run: rates, measure: {table: sessions, column: ratio_to_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
      across: least, band: [0.49, 0.51], why: x}
-  - {text: half with packets, where: x, run: packets, measure: {table: sessions, column: part_of_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
+  - {text: half with packets, where: x, run: packets, measure: {table: sessions, column: ratio_to_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
      across: least, band: [0.48, 0.52], why: x}
   - {text: rates are as they were, where: x, run: packets, measure: {table: sessions, column: rate_mbps, of: [two-sinks/2]}, from_s: 0, to_s: 4, stat: mean,
      band: [49, 51.5], why: "begun at its share of its sink, and as printed up to 3 % beyond it"}

@@ -24,9 +24,9 @@ table! {
     Sessions by session = |p, s: SessionPeriod| {
         rate_mbps "sending rate" [Mb/s] = s.rate / s.per_mbps;
         fair_mbps "max-min rate among the active sessions" [Mb/s] = s.fair / s.per_mbps;
-        part_of_fair "ratio of the two" = ratio(s.rate, s.fair);
-        part_of_capacity "sending rate divided by the capacity of its source" = s.rate / s.capacity;
-        part_of_demand "sending rate divided by demand" = ratio(s.rate, s.demand);
+        ratio_to_fair "ratio of the two" = ratio(s.rate, s.fair);
+        ratio_to_capacity "sending rate divided by the capacity of its source" = s.rate / s.capacity;
+        ratio_to_demand "sending rate divided by demand" = ratio(s.rate, s.demand);
     }
 }
 

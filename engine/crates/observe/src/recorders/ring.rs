@@ -380,7 +380,7 @@ table! {
         max_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
         access_ms "mean waiting time in the station" [ms] = waits::mean(&s.used.access_delays) / NS_PER_MS;
         max_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
-        crossing_ms
+        ring_delay_ms
             "mean ring delay, from arrival at the station to the last bit at the destination; both ringlets in the rows of ringlet 0" [ms]
             = waits::mean(&s.used.crossings) / NS_PER_MS;
         delivered_packets "packets in this mean" = s.used.crossings.len() as f64;
@@ -394,14 +394,14 @@ table! {
             = mean(s.used.congested.ns() as f64, p.length.ns());
         onsets "times it became head" = s.used.onsets as f64;
         timer_onsets "of these, because a packet waited longer than the timer" = s.used.timer_onsets as f64;
-        span "active stations in its congestion domain at the end of the period; 0 without congestion"
+        domain_stations "active stations in its congestion domain at the end of the period; 0 without congestion"
             show(series as active_stations, whole) = s.span();
-        carried_kbps "link throughput without messages" [kb/s] = s.carried_kbps(p);
+        throughput_kbps "link throughput without messages" [kb/s] = s.carried_kbps(p);
         estimate_kbps "estimate of the link throughput at the end of the period" [kb/s] = s.estimate_kbps();
-        estimate_off_kbps "error of that estimate" [kb/s] = (s.estimate_kbps() - s.carried_kbps(p)).abs();
-        told_kbps "advertised rate of the station as head, per weight; at most the link rate" [kb/s]
+        estimate_error_kbps "error of that estimate" [kb/s] = (s.estimate_kbps() - s.carried_kbps(p)).abs();
+        advertised_kbps "advertised rate of the station as head, per weight; at most the link rate" [kb/s]
             = s.kbps_of_p4(|state| state.told_rate);
-        limit_kbps "lowest add rate allowed to the station, per weight; at most the link rate" [kb/s]
+        add_rate_limit_kbps "lowest add rate allowed to the station, per weight; at most the link rate" [kb/s]
             show(series as limit_bps * 1e3, whole) = s.kbps_of_p4(|state| state.least_limit);
     }
 }
@@ -414,7 +414,7 @@ pub(crate) struct Reaction {
 table! {
     /// Convergence of a ring of which no span fails; a row per time at which flows start, named after the first of them.
     Reactions by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
-        settled_ms
+        convergence_ms
             "time until the add rates of all stations on the most loaded link are within 10 % of their fair rates; if never, the observation time of 2 s" [ms]
             = r.settled.milliseconds();
     }

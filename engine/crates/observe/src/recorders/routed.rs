@@ -349,16 +349,16 @@ table! {
         max_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
         sent "data segments or datagrams sent, including retransmissions" = o.0.sent as f64;
         retransmissions "retransmissions" = o.0.retransmissions as f64;
-        needless_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
+        spurious_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
             = o.0.needless_retransmissions as f64;
         fast_retransmits "fast recoveries" = o.0.fast_retransmits as f64;
-        needless_fast_retransmits "of these, recoveries whose first retransmission was spurious"
+        spurious_fast_retransmits "of these, recoveries whose first retransmission was spurious"
             = o.0.needless_fast_retransmits as f64;
         timeouts "retransmission timeouts" = o.0.timeouts as f64;
         goodput_kbps "in-order payload received for the first time; for UDP, all payload" [kb/s]
             = p.kbps(o.0.delivered_bytes);
         acknowledgments "pure acknowledgments received by the sender" = o.0.acknowledgments as f64;
-        bunched_acknowledgments "of these, acknowledgments within 24 us of the previous one (ACK compression)"
+        compressed_acks "of these, acknowledgments within 24 us of the previous one (ACK compression)"
             = o.0.bunched_acknowledgments as f64;
         min_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
             = o.0.gap.unwrap_or_default().0.ns() as f64 / 1e3;
@@ -367,14 +367,14 @@ table! {
             = o.0.losses as f64;
         windows_before_losses_bytes "sum of the congestion windows just before these episodes" [bytes]
             = o.0.window_before_losses.get() as f64;
-        deflected_trains "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
-        lost_trains "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
+        deflected_bursts "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
+        lost_bursts "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
             = o.0.trains.lost as f64;
-        timed_out_trains
+        timed_out_bursts
             "lost bursts, also of earlier periods, whose segments were all acknowledged in this period after a timeout that followed the loss"
             = o.0.trains.timed_out as f64;
-        lost_long_trains "of the lost bursts, those with at least three of its segments" = o.0.trains.lost_long as f64;
-        timed_out_long_trains "of those with a timeout, the same" = o.0.trains.timed_out_long as f64;
+        lost_long_bursts "of the lost bursts, those with at least three of its segments" = o.0.trains.lost_long as f64;
+        timed_out_long_bursts "of those with a timeout, the same" = o.0.trains.timed_out_long as f64;
     }
 }
 
@@ -405,11 +405,11 @@ mod tests {
         recording.add("f.0", &period, &OrderPeriod(order));
         for (name, number) in [
             ("losses", 6.0),
-            ("deflected_trains", 1.0),
-            ("lost_trains", 5.0),
-            ("timed_out_trains", 4.0),
-            ("lost_long_trains", 3.0),
-            ("timed_out_long_trains", 2.0),
+            ("deflected_bursts", 1.0),
+            ("lost_bursts", 5.0),
+            ("timed_out_bursts", 4.0),
+            ("lost_long_bursts", 3.0),
+            ("timed_out_long_bursts", 2.0),
         ] {
             assert_eq!(recording.order.numbers_of(name), [number], "{name}");
         }
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(table.names.len(), 2 * 16);
         assert_eq!(table.names[..2], ["node0/0", "node1/1"]);
         assert_eq!(table.numbers_of("time_s")[16], 0.02);
-        assert_eq!(table.numbers_of("limit_kbps")[0], 150_000.0, "there is no limit");
+        assert_eq!(table.numbers_of("add_rate_limit_kbps")[0], 150_000.0, "there is no limit");
         assert_eq!(table.numbers_of("added_packets").iter().sum::<f64>(), 0.0);
     }
 }

@@ -440,7 +440,7 @@ pub(crate) struct ControlPeriod {
 table! {
     /// Signaling of a star; a row per core, `coreC`, and period.
     Control by core = |p, c: ControlPeriod| {
-        ungranted_percent "slots of an edge without a granted VOQ, percent of all slots; mean over the edges"
+        idle_percent "slots of an edge without a granted VOQ, percent of all slots; mean over the edges"
             = 100.0 * (1.0 - c.granted_slots as f64 / c.edge_slots);
         signaling_percent "signaling overhead: bytes of requests and beacons sent, in or out of band, relative to the length of their slots"
             = 100.0 * c.message_bytes as f64 / c.edge_bytes;
