@@ -123,7 +123,7 @@ def jain(rates) -> float:
 
 def test_a_report_says_what_stations_should_have(tmp_path):
     (tmp_path / "lot.yaml").write_text(LOT)
-    simulated(tmp_path / "lot.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "reactions"})
+    simulated(tmp_path / "lot.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "convergence"})
     report = load_report(tmp_path / "report.json")
     jsonschema.validate(report, json.loads((ROOT / "schema" / "report.schema.json").read_text()))
     # 0.85 of 150 Mb/s are shared: a quarter each on the last link, and on the first one what its other flow leaves.
@@ -144,7 +144,7 @@ def test_a_report_says_what_stations_should_have(tmp_path):
 @pytest.mark.parametrize("mode", ["explicit", "controller"])
 def test_who_sends_a_packet_now_and_then_leaves_the_rest(tmp_path, mode):
     (tmp_path / "trickle.yaml").write_text(TRICKLE.format(mode=mode))
-    simulated(tmp_path / "trickle.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "reactions"})
+    simulated(tmp_path / "trickle.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "convergence"})
     (greedy,) = [share for share in load_report(tmp_path / "report.json")["shares"] if share["pair"] == "n0-n8"]
     # 85 % of 50 Mb/s but for seven times 94 bytes each 5 ms.
     assert abs(greedy["rias_bps"] / (0.85 * 50e6 - 7 * 94 * 8 * 200) - 1) < 1e-3, greedy

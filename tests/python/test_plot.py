@@ -164,7 +164,7 @@ def test_sessions_are_drawn_beside_what_they_should_have():
                 "pairs": [],
                 "time_ms": [100.0, 200.0],
                 "sessions": sessions,
-                "distance": {"distance": [0.1, 0.15], "from_zero": [1.0, 0.75]},
+                "distance": {"distance": [0.1, 0.15], "d0": [1.0, 0.75]},
             },
         }
     )
@@ -181,7 +181,7 @@ def test_sessions_are_drawn_below_the_links(tmp_path):
     session = {"name": "a.0", "rate_bps": [1, 2], "fair_bps": [2, 2]}
     bare = {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": [link]}
     rows = []
-    for more in ({}, {"sessions": [session], "distance": {"distance": [0, 0], "from_zero": [0, 1]}}):
+    for more in ({}, {"sessions": [session], "distance": {"distance": [0, 0], "d0": [0, 1]}}):
         plot.draw(
             {"scenario": "lambda", "command": "simulate", "phases": [], "series": bare | more}, tmp_path / "out.png"
         )

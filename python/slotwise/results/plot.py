@@ -198,7 +198,7 @@ def _session_charts(report: dict) -> Figure:
     axes.set_title("normalized distance D/D0", fontsize=9)
     parts = [
         own / zero if zero > 0 else numpy.nan
-        for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"], strict=True)
+        for own, zero in zip(series["distance"]["distance"], series["distance"]["d0"], strict=True)
     ]
     axes.step(seconds, thin(parts), where="post", color=ADDED_COLOUR, linewidth=1.0)
     axes.set_ylim(bottom=0)

@@ -47,7 +47,7 @@ export function Lambda(props: ViewProps) {
                   {
                     label: 'D/D0',
                     values: (distance.rows['distance'] ?? []).map((row, k) =>
-                      part(row[0], distance.rows['from_zero']?.[k]?.[0]),
+                      part(row[0], distance.rows.d0?.[k]?.[0]),
                     ),
                   },
                 ]}

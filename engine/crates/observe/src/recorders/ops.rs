@@ -319,7 +319,7 @@ pub(crate) struct TrainPeriod<'a> {
 
 table! {
     /// Bursts of edges of optical packet switches; a row per edge and period. Bytes are those of IP packets.
-    Trains by edge = |p, t: TrainPeriod<'_>| {
+    Bursts by edge = |p, t: TrainPeriod<'_>| {
         assembled "bursts assembled by the edge" = t.trains.formed as f64;
         packets "packets in these bursts" = t.trains.packets as f64;
         packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes.get() as f64;
@@ -403,7 +403,7 @@ mod tests {
             ("max_held_bytes", 11.0),
             ("unserved", 12.0),
         ] {
-            assert_eq!(recording.trains.numbers_of(name), [number], "{name}");
+            assert_eq!(recording.bursts.numbers_of(name), [number], "{name}");
         }
     }
 

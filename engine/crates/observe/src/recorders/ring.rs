@@ -413,7 +413,7 @@ pub(crate) struct Reaction {
 
 table! {
     /// Convergence of a ring of which no span fails; a row per time at which flows start, named after the first of them.
-    Reactions by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
+    Convergence by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
         convergence_ms
             "time until the add rates of all stations on the most loaded link are within 10 % of their fair rates; if never, the observation time of 2 s" [ms]
             = r.settled.milliseconds();

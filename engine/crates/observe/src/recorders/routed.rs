@@ -337,7 +337,7 @@ pub(crate) struct OrderPeriod(OrderUse);
 table! {
     /// Packets of flows with `packet_stats: true`; a row per flow and period. Orders are those in which packets with data were sent and
     /// arrived (RFC 4737).
-    Order by flow = |p, o: OrderPeriod| {
+    Reordering by flow = |p, o: OrderPeriod| {
         packets "data packets received" = o.0.packets as f64;
         delay_ms "mean of the end-to-end delay" [ms] = mean(o.0.delay_sum.ns() as f64, o.0.packets) / 1e6;
         delay_deviation_ms "standard deviation of the end-to-end delay" [ms]
@@ -411,7 +411,7 @@ mod tests {
             ("lost_long_bursts", 3.0),
             ("timed_out_long_bursts", 2.0),
         ] {
-            assert_eq!(recording.order.numbers_of(name), [number], "{name}");
+            assert_eq!(recording.reordering.numbers_of(name), [number], "{name}");
         }
     }
 

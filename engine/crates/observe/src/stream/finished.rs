@@ -197,7 +197,7 @@ fn of_sessions(series: &Series, period: usize) -> impl Iterator<Item = TableUpda
         names: vec!["all sessions".into()],
         columns: vec![
             ("distance", vec![all.distance[period].unwrap_or_default()]),
-            ("from_zero", vec![all.from_zero[period].unwrap_or_default()]),
+            ("d0", vec![all.d0[period].unwrap_or_default()]),
         ],
     });
     rates.into_iter().chain(distances)
