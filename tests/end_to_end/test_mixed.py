@@ -126,7 +126,7 @@ def test_flows_over_the_run_are_no_phases_flows(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(report_file)
     busy = report["phases"][1]
-    (pair,) = report["hot_pairs"]
+    (pair,) = report["hotspot_pairs"]
     of_phase = [flow for flow in busy["flows"] if "name" not in flow]
     assert len(of_phase) == 2 and len(busy["flows"]) == 2 + 6
     assert pair["goodput_bps"] == pytest.approx(sum(flow["goodput_bps"] for flow in of_phase))
@@ -198,8 +198,8 @@ def test_a_mix_runs_live(tmp_path):
     report = load_report(report_file)
     assert report["invariants"] == NOTHING_BROKEN, done.stdout + done.stderr
     flows = [flow for phase in report["phases"] for flow in phase["flows"]]
-    assert {flow["from"] for flow in flows if flow["played_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
-    assert {flow["from"] for flow in flows if flow["played_by"] == "linux"} == {"h1_0", "h1_1"}
+    assert {flow["from"] for flow in flows if flow["generated_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
+    assert {flow["from"] for flow in flows if flow["generated_by"] == "linux"} == {"h1_0", "h1_1"}
     assert all(flow["bytes"] > 0 for flow in flows), done.stdout
     assert done.returncode == 0, done.stdout + done.stderr
     # Links, and flows over the whole run, are written down to the end of the last phase, and each of those flows lasts as long.

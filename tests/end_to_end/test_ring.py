@@ -250,7 +250,7 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     report = load_report(tmp_path / "report.json")
     assert report["invariants"] == NOTHING_BROKEN
     (phase,) = report["phases"]
-    assert {flow["played_by"] for flow in phase["flows"]} == {"linux"}
+    assert {flow["generated_by"] for flow in phase["flows"]} == {"linux"}
     goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
     assert len(goodputs) == 8 and jain(goodputs) > 0.97, goodputs
     shares = report["shares"]

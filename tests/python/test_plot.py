@@ -190,7 +190,7 @@ def test_sessions_are_drawn_below_the_links(tmp_path):
 
 
 def trains(**counts: list[int]) -> dict:
-    return {kind: counts.get(kind, [0, 0]) for kind in ("straight", "waited", "converted", "deflected", "refused")}
+    return {kind: counts.get(kind, [0, 0]) for kind in ("forwarded", "buffered", "converted", "deflected", "blocked")}
 
 
 def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
@@ -201,16 +201,16 @@ def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
             "phases": [],
             "series": {
                 "time_ms": [100.0, 200.0],
-                "trains": [
-                    {"switch": "s0", **trains(straight=[90, 40], refused=[10, 0])},
-                    {"switch": "s1", **trains(straight=[100, 40], deflected=[0, 20])},
+                "bursts": [
+                    {"switch": "s0", **trains(forwarded=[90, 40], blocked=[10, 0])},
+                    {"switch": "s1", **trains(forwarded=[100, 40], deflected=[0, 20])},
                 ],
             },
         }
     )
     over_time, by_switch = figure.axes
     lines = {tuple(line.get_ydata()) for line in over_time.get_lines()}
-    assert lines == {(5.0, 0.0, 0.0), (0.0, 20.0, 20.0)}, "refused, and deflected, in percent of what came to both"
+    assert lines == {(5.0, 0.0, 0.0), (0.0, 20.0, 20.0)}, "blocked, and deflected, in percent of what came to both"
     assert (
         len({(line.get_color(), line.get_linestyle()) for line in over_time.get_lines()})
         == len({line.get_linestyle() for line in over_time.get_lines()})

@@ -113,7 +113,7 @@ pub struct FaultRow {
     /// By how much a clock jumped.
     pub step_ns: SignedDuration,
     /// Whether the controller was killed in the middle of a turn.
-    pub in_turn: bool,
+    pub mid_step: bool,
     /// Control messages that it hit.
     pub messages: u64,
     /// From its end until the network was well again.
@@ -166,7 +166,7 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
         start_ns: fault.start,
         end_ns: fault.end,
         step_ns: fault.step,
-        in_turn: fault.in_turn,
+        mid_step: fault.mid_step,
         messages: fault.messages,
         recovery_ns: fault.recovery(),
         fairness: after.map(|after| FairnessRow {
@@ -248,7 +248,7 @@ mod tests {
             start_ns: Instant::ZERO,
             end_ns: Instant::ZERO,
             step_ns: SignedDuration::ZERO,
-            in_turn: false,
+            mid_step: false,
             messages: 2,
             recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,
@@ -277,7 +277,7 @@ mod tests {
             start_ns: start,
             end_ns: start,
             step_ns: SignedDuration::ZERO,
-            in_turn: false,
+            mid_step: false,
             messages: 0,
             recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,

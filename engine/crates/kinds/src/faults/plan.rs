@@ -76,7 +76,7 @@ fn again_and_again(
                 start,
                 end,
                 step: SignedDuration::ZERO,
-                in_turn: false,
+                mid_step: false,
                 messages: 0,
                 happened: false,
                 recovered: None,
@@ -116,7 +116,7 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
             };
             record.devices = vec![kind.device(number)];
         }
-        FaultKind::ControllerRestart => record.in_turn = random.random(),
+        FaultKind::ControllerRestart => record.mid_step = random.random(),
         FaultKind::ClockStep { least, most } => {
             let is_slave = |edge| scenario.cores.iter().all(|core| core.master != edge);
             record.devices = vec![Device::Edge(edge(scenario, faults, random, is_slave))];

@@ -297,11 +297,11 @@ impl SwitchPeriod<'_> {
 table! {
     /// Optical packet switches, by the counters of their P4 program; a row per switch and period.
     Switches by switch = |p, s: SwitchPeriod<'_>| {
-        straight "bursts forwarded at once on the preferred fibre" show(series, line) = s.trains(TrainFate::Straight);
-        waited "bursts forwarded on it after buffering in optical RAM" show(series) = s.trains(TrainFate::Waited);
+        forwarded "bursts forwarded at once on the preferred fibre" show(series, line) = s.trains(TrainFate::Straight);
+        buffered "bursts forwarded on it after buffering in optical RAM" show(series) = s.trains(TrainFate::Waited);
         converted "bursts forwarded on it after wavelength conversion" show(series) = s.trains(TrainFate::Converted);
         deflected "bursts deflected to another fibre" show(series) = s.trains(TrainFate::Deflected);
-        refused "bursts blocked" show(series) = s.trains(TrainFate::Refused);
+        blocked "bursts blocked" show(series) = s.trains(TrainFate::Refused);
         dropped "frames dropped" show(series) = s.used.drops.values().sum::<u64>() as f64;
         contention "of these, because all outputs were busy" = s.dropped(DropReason::Contention);
         not_deflected "because the preferred output was busy and no deflections were left" = s.dropped(DropReason::NotDeflected);

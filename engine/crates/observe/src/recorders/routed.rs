@@ -460,7 +460,11 @@ mod tests {
         assert_eq!(table.names.len(), 2 * 16);
         assert_eq!(table.names[..2], ["node0/0", "node1/1"]);
         assert_eq!(table.numbers_of("time_s")[16], 0.02);
-        assert_eq!(table.numbers_of("add_rate_limit_kbps")[0], 150_000.0, "there is no limit");
+        assert_eq!(
+            table.numbers_of("add_rate_limit_kbps")[0],
+            150_000.0,
+            "there is no limit"
+        );
         assert_eq!(table.numbers_of("added_packets").iter().sum::<f64>(), 0.0);
     }
 }

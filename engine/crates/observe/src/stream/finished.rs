@@ -92,11 +92,11 @@ fn updates(report: &Report) -> BTreeMap<Duration, Update> {
     for (period, at_ms) in report.series.time_ms.iter().enumerate() {
         updates.entry(clock.at_ms(*at_ms)).or_default().tables = tables(&report.series, period);
     }
-    for moment in &report.series.moments {
+    for moment in &report.series.samples {
         let update = updates.entry(clock.at_ms(moment.time_ms)).or_default();
         update.violations = Some(moment.violations);
         update.lateness_p99_ns = moment.lateness_p99_ns;
-        update.first_light = moment.first_light;
+        update.grant_latency = moment.grant_latency;
     }
     for news in news(report, &clock) {
         updates.entry(news.at_ns).or_default().news.push(news);

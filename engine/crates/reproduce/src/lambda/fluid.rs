@@ -241,9 +241,7 @@ impl Cases {
             let [own, d0] = ["distance", "d0"].map(|column| made.distances.numbers_of(column)[row]);
             let of_bound = |bound: Option<&Vec<Distance>>| {
                 let other = bound.and_then(|bound| bound.get(row));
-                other
-                    .filter(|_| d0 > 0.0)
-                    .map_or(0.0, |other| (own - other.own) / d0)
+                other.filter(|_| d0 > 0.0).map_or(0.0, |other| (own - other.own) / d0)
             };
             let numbers = row_of(&made.distances, row, |column, number| match column {
                 "rate_mbps" | "fair_mbps" => number / scale,
