@@ -26,7 +26,7 @@ class Node(NamedTuple):
     label: str
     """Name in the scenario."""
     kind: str
-    """Type: edge, router, station or opsedge."""
+    """Type: edge, router, station or ops-edge."""
     number: int
     """Number among the switches of its type."""
     mtu: int

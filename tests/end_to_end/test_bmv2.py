@@ -51,10 +51,10 @@ def test_routers_of_bmv2_carry_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
     report = load_report(path)
     assert report["verdict"]["ok"] and report["invariants"] == {"astray": 0, "first": []}
     (phase,) = report["phases"]
-    assert sorted(flow["played_by"] for flow in phase["flows"]) == ["engine"] * 2 + ["linux"] * 2
+    assert sorted(flow["generated_by"] for flow in phase["flows"]) == ["engine"] * 2 + ["linux"] * 2
     assert all(flow["bytes"] > 50_000 for flow in phase["flows"]), phase["flows"]
     # Feedback of BMv2's P4 reached the senders, and packets kept the time at which they were sent.
-    xcp = [flow for flow in phase["flows"] if flow["played_by"] == "engine"]
+    xcp = [flow for flow in phase["flows"] if flow["generated_by"] == "engine"]
     assert all(flow["transport"] == "xcp" and flow["delay_ns"]["mean"] > 1_000_000 for flow in xcp)
     # BMv2 cannot see that a link has no light: the run told the controller, which found another way, and the first one again.
     assert report["controller"]["configured"] and report["controller"]["reroutes"] >= 2
@@ -80,7 +80,7 @@ def test_a_mix_of_bmv2_carries_tcp_of_linux_and_xcp_of_the_engine(tmp_path):
         report["invariants"][kind] for kind in ("collision", "guard", "ungranted", "duplicate", "astray")
     )
     flows = {flow.get("name", "busy"): flow for flow in report["phases"][-1]["flows"]}
-    assert {name: flow["played_by"] for name, flow in flows.items()} == {
+    assert {name: flow["generated_by"] for name, flow in flows.items()} == {
         "across.0": "engine",
         "down.0": "linux",
         "busy": "linux",

@@ -43,7 +43,7 @@ def delivered(report) -> dict:
 
 def test_no_pair_gets_more_than_its_slots_carry_however_short_the_phases_are(tmp_path):
     report = simulate(SCENARIO, tmp_path / "report.json", "--duration", 0.5)
-    (pair,) = report["hot_pairs"]
+    (pair,) = report["hotspot_pairs"]
     assert 0.8 * pair["slot_payload_bps"] < pair["goodput_bps"] <= pair["slot_payload_bps"]
     for phase in report["phases"]:
         length_s = (phase["end_ns"] - phase["start_ns"]) / 1e9

@@ -140,7 +140,7 @@ def test_fields_are_what_the_codecs_read(captured):
     name, place = captured
     light, card = wire.ETHERTYPE_OPTICAL, wire.ETHERTYPE_LINECARD
     if name == "ops":
-        inspected = [(wire.Label, 14, light, wire.LABEL_VERSION, "opsedge[01]-port256")]
+        inspected = [(wire.Label, 14, light, wire.LABEL_VERSION, "ops-edge[01]-port256")]
     elif name == "ring":
         inspected = [
             (wire.Ring, 14, light, wire.RING_VERSION, "station[23]-port256"),
@@ -216,7 +216,7 @@ def test_trains_have_their_number_and_hops_left(captured):
     _, place = captured
     for edge in range(5):
         rows = tshark(
-            place / f"opsedge{edge}-port256.pcap", "slotwise.label.src_edge", "slotwise.label.train", "ip.src"
+            place / f"ops-edge{edge}-port256.pcap", "slotwise.label.src_edge", "slotwise.label.train", "ip.src"
         )
         numbered = defaultdict(list)
         for source, train, address in rows:

@@ -61,13 +61,13 @@ entries:
   title: Shares
   published: halves
   facts:
-  - {text: half, where: x, run: rates, measure: {table: sessions, column: part_of_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
+  - {text: half, where: x, run: rates, measure: {table: sessions, column: ratio_to_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
      across: least, band: [0.49, 0.51], why: x}
-  - {text: half with packets, where: x, run: packets, measure: {table: sessions, column: part_of_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
+  - {text: half with packets, where: x, run: packets, measure: {table: sessions, column: ratio_to_capacity, of: [five/1, five/2]}, from_s: 3, to_s: 4, stat: mean,
      across: least, band: [0.48, 0.52], why: x}
   - {text: rates are as they were, where: x, run: packets, measure: {table: sessions, column: rate_mbps, of: [two-sinks/2]}, from_s: 0, to_s: 4, stat: mean,
      band: [49, 51.5], why: "begun at its share of its sink, and as printed up to 3 % beyond it"}
-  - {text: near the oracle, where: x, run: packets, measure: {table: distances, column: part, of: [two-sinks]}, from_s: 1, to_s: 4, stat: mean, band: [0, 0.04], why: x}
+  - {text: near the oracle, where: x, run: packets, measure: {table: distances, column: normalized_distance, of: [two-sinks]}, from_s: 1, to_s: 4, stat: mean, band: [0, 0.04], why: x}
 """
 
 
@@ -89,7 +89,7 @@ def test_sessions_of_a_web_of_lambdas_come_near_their_max_min_rates(tmp_path, co
     assert fair["ncsa-1.0"][0] is None and any(fair["ncsa-1.0"])
     whole = report["series"]["distance"]
     # 3 to 4 s: all that began at first are where they should be. (Live, the last period may be one without a session.)
-    parts = [own / zero for own, zero in zip(whole["distance"][30:40], whole["from_zero"][30:40], strict=True)]
+    parts = [own / zero for own, zero in zip(whole["distance"][30:40], whole["d0"][30:40], strict=True)]
     assert sum(parts) / 10 < near, parts
     assert sent["jsoe-3.0"][35] == pytest.approx(10_000_000, rel=0.1 if command == "simulate" else 0.5)
     snapshots = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
@@ -152,7 +152,7 @@ def test_sessions_stand_beside_their_max_min_rates_while_they_are_there(tmp_path
     assert [bps is not None for bps in fair["second.0"]] == [False] * 3 + [True] * 7, "it began in the third period"
     assert [bps is not None for bps in fair["third.0"]] == [True] * 4 + [False] * 6
     whole = report["series"]["distance"]
-    parts = [own / zero for own, zero in zip(whole["distance"], whole["from_zero"], strict=True)]
+    parts = [own / zero for own, zero in zip(whole["distance"], whole["d0"], strict=True)]
     assert parts[2] > 0.2 > parts[5], parts
     assert rates(report)["third.0"][3] == pytest.approx(1_000_000, rel=0.05)
 

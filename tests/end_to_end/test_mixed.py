@@ -126,7 +126,7 @@ def test_flows_over_the_run_are_no_phases_flows(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(report_file)
     busy = report["phases"][1]
-    (pair,) = report["hot_pairs"]
+    (pair,) = report["hotspot_pairs"]
     of_phase = [flow for flow in busy["flows"] if "name" not in flow]
     assert len(of_phase) == 2 and len(busy["flows"]) == 2 + 6
     assert pair["goodput_bps"] == pytest.approx(sum(flow["goodput_bps"] for flow in of_phase))
@@ -140,7 +140,7 @@ def test_flows_over_the_run_are_no_phases_flows(tmp_path):
 
 def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_path):
     scenario = tmp_path / "faults.yaml"
-    faults = [("link-cut", 900, 20), ("router-restart", 1500, 10), ("edge-restart", 1500, 10), ("core-down", 2000, 10)]
+    faults = [("link-down", 900, 20), ("router-restart", 1500, 10), ("edge-restart", 1500, 10), ("core-down", 2000, 10)]
     lines = [f"- {{kind: {kind}, every_ms: {every_ms}, for_ms: {for_ms}}}" for kind, every_ms, for_ms in faults]
     scenario.write_text("\n".join([SCENARIO.read_text().rstrip(), "faults:", *lines, ""]))
     first, second = (simulated(scenario, tmp_path / name) for name in ("one.json", "two.json"))
@@ -148,7 +148,7 @@ def test_faults_of_both_kinds_are_borne_and_the_same_seed_gives_the_same(tmp_pat
     kinds = {kind["kind"]: kind for kind in first["faults"]["kinds"]}
     assert set(kinds) == {kind for kind, *_ in faults}
     assert all(kind["injected"] > 0 and kind["not_recovered"] == 0 for kind in kinds.values()), kinds
-    cuts = [row for row in first["faults"]["rows"] if row["kind"] == "link-cut"]
+    cuts = [row for row in first["faults"]["rows"] if row["kind"] == "link-down"]
     assert any(row["edge"] is not None for row in cuts) and any("routers" in row for row in cuts), (
         "fibres, and links of routers"
     )
@@ -198,8 +198,8 @@ def test_a_mix_runs_live(tmp_path):
     report = load_report(report_file)
     assert report["invariants"] == NOTHING_BROKEN, done.stdout + done.stderr
     flows = [flow for phase in report["phases"] for flow in phase["flows"]]
-    assert {flow["from"] for flow in flows if flow["played_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
-    assert {flow["from"] for flow in flows if flow["played_by"] == "linux"} == {"h1_0", "h1_1"}
+    assert {flow["from"] for flow in flows if flow["generated_by"] == "engine"} == {"lab.0", "lab.1", "desk.0"}
+    assert {flow["from"] for flow in flows if flow["generated_by"] == "linux"} == {"h1_0", "h1_1"}
     assert all(flow["bytes"] > 0 for flow in flows), done.stdout
     assert done.returncode == 0, done.stdout + done.stderr
     # Links, and flows over the whole run, are written down to the end of the last phase, and each of those flows lasts as long.

@@ -33,14 +33,14 @@ LONG_TRAINS = {
 }
 
 
-@pytest.mark.parametrize(("command", "played_by"), [("emulate", "linux"), ("simulate", "engine")])
-def test_tcp_crosses_a_mesh(tmp_path, command, played_by):
+@pytest.mark.parametrize(("command", "generated_by"), [("emulate", "linux"), ("simulate", "engine")])
+def test_tcp_crosses_a_mesh(tmp_path, command, generated_by):
     done = slotwise(command, MESH5, "--report", tmp_path / "report.json")
     assert done.returncode == 0, done.stdout + done.stderr
     report = load_report(tmp_path / "report.json")
     assert report["invariants"] == NOTHING_BROKEN
     (phase,) = report["phases"]
-    assert {flow.get("played_by", "engine") for flow in phase["flows"]} == {played_by}
+    assert {flow.get("generated_by", "engine") for flow in phase["flows"]} == {generated_by}
     # No edge brings more than its 20 Mb/s. How much flows that meet at an output get is another matter: outputs have room for a few packets.
     goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
     assert len(goodputs) == 5 and all(0 < goodput < 20e6 for goodput in goodputs) and sum(goodputs) > 20e6, goodputs

@@ -226,7 +226,7 @@ def test_a_storm_of_changes_keeps_every_deadline_and_loses_nothing(tmp_path):
     assert not any(report["invariants"].values()), report["invariants"]
 
 
-@pytest.mark.parametrize("fault", ["controller-restart", "edge-restart, edge: 2", "link-cut, edge: 2", "core-down"])
+@pytest.mark.parametrize("fault", ["controller-restart", "edge-restart, edge: 2", "link-down, edge: 2", "core-down"])
 def test_what_is_reserved_outlives_faults_and_a_lease_does_not_outlive_the_controller(tmp_path, fault):
     scenario = tmp_path / "faults.yaml"
     scenario.write_text(RESERVED.read_text() + f"faults:\n- {{kind: {fault}, every_ms: 1600, for_ms: 150}}\n")

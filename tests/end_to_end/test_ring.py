@@ -123,7 +123,7 @@ def jain(rates) -> float:
 
 def test_a_report_says_what_stations_should_have(tmp_path):
     (tmp_path / "lot.yaml").write_text(LOT)
-    simulated(tmp_path / "lot.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "reactions"})
+    simulated(tmp_path / "lot.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "convergence"})
     report = load_report(tmp_path / "report.json")
     jsonschema.validate(report, json.loads((ROOT / "schema" / "report.schema.json").read_text()))
     # 0.85 of 150 Mb/s are shared: a quarter each on the last link, and on the first one what its other flow leaves.
@@ -144,7 +144,7 @@ def test_a_report_says_what_stations_should_have(tmp_path):
 @pytest.mark.parametrize("mode", ["explicit", "controller"])
 def test_who_sends_a_packet_now_and_then_leaves_the_rest(tmp_path, mode):
     (tmp_path / "trickle.yaml").write_text(TRICKLE.format(mode=mode))
-    simulated(tmp_path / "trickle.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "reactions"})
+    simulated(tmp_path / "trickle.yaml", tmp_path, tables={"stations", "flows", "delays", "fairness", "convergence"})
     (greedy,) = [share for share in load_report(tmp_path / "report.json")["shares"] if share["pair"] == "n0-n8"]
     # 85 % of 50 Mb/s but for seven times 94 bytes each 5 ms.
     assert abs(greedy["rias_bps"] / (0.85 * 50e6 - 7 * 94 * 8 * 200) - 1) < 1e-3, greedy
@@ -214,7 +214,7 @@ def test_users_of_eight_stations_share_the_links_to_the_hub(tmp_path):
     late = stations[stations.time_s > 1]
     head = late[late.station == "node7/0"]
     # Transit waits for a packet that has begun, and for transit that came before it: two packets of 80 us, and a message.
-    assert 0.7 < head.utilization.mean() < 0.9 and late.longest_transit_us.max() <= 166
+    assert 0.7 < head.utilization.mean() < 0.9 and late.max_transit_us.max() <= 166
     # Fifty users of a station ask for about 16 Mb/s, which is what its shaper lets through; how much differs by what they draw.
     added = [late[late.station == f"node{station}/0"].added_kbps.mean() for station in range(8)]
     assert all(12_000 < rate < 16_500 for rate in added) and jain(added) > 0.98, added
@@ -250,7 +250,7 @@ def test_tcp_of_linux_shares_a_ring(tmp_path):
     report = load_report(tmp_path / "report.json")
     assert report["invariants"] == NOTHING_BROKEN
     (phase,) = report["phases"]
-    assert {flow["played_by"] for flow in phase["flows"]} == {"linux"}
+    assert {flow["generated_by"] for flow in phase["flows"]} == {"linux"}
     goodputs = [flow["goodput_bps"] for flow in phase["flows"]]
     assert len(goodputs) == 8 and jain(goodputs) > 0.97, goodputs
     shares = report["shares"]

@@ -72,12 +72,12 @@ def faults_ms(report: dict, *routers: str) -> list[tuple[float, float]]:
 
 
 def test_the_same_seed_gives_the_same_report_and_faults_are_borne(tmp_path):
-    faults = ["kind: link-cut, every_ms: 400, for_ms: 40", "kind: router-restart, every_ms: 700, for_ms: 20"]
+    faults = ["kind: link-down, every_ms: 400, for_ms: 40", "kind: router-restart, every_ms: 700, for_ms: 20"]
     scenario = scenario_with(tmp_path / "faults.yaml", faults)
     first, second = (simulated(scenario, tmp_path / name) for name in ("one.json", "two.json"))
     assert first == second
     kinds = {kind["kind"]: kind for kind in first["faults"]["kinds"]}
-    assert set(kinds) == {"link-cut", "router-restart"}
+    assert set(kinds) == {"link-down", "router-restart"}
     assert all(kind["injected"] > 0 for kind in kinds.values()), kinds
     # A sender that lost all that was on its way waits for its timeout, which doubles each time that this is lost, too.
     early = [row for row in first["faults"]["rows"] if row["end_ns"] < 3000 * MS]
@@ -191,7 +191,7 @@ def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     assert report["invariants"] == {"astray": 0, "first": []}
     (phase,) = report["phases"]
     by = {
-        kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["played_by"] == kind}
+        kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["generated_by"] == kind}
         for kind in ("linux", "engine")
     }
     assert {entry for entry, _, _ in by["linux"]} == {0, 1} and {entry for entry, _, _ in by["engine"]} == {2, 3, 4}

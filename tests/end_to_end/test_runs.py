@@ -333,7 +333,7 @@ def test_two_stars_carry_what_one_cannot(tmp_path):
     report = load_report(tmp_path / "report.json")
     assert [(star["core"], star["master"]) for star in report["stars"]] == [(0, 0), (1, 1)]
     assert all(star["delivered_bytes"] > 0 and star["lost_packets"] == 0 for star in report["stars"])
-    (hot_pair,) = report["hot_pairs"]
+    (hot_pair,) = report["hotspot_pairs"]
     data_slots_of_a_star = report["frame"]["slots"] - report["frame"]["signaling_slots"]
     assert hot_pair["mean_granted_slots"] > data_slots_of_a_star
 
@@ -371,7 +371,7 @@ def test_the_control_platform_is_measured_and_kept_figures_are_read(tmp_path):
     done = slotwise("reproduce", "aapn-control", "--quick", *only, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = files_below(tmp_path / "quick")
-    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/kept.parquet"} <= set(
+    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/baseline.parquet"} <= set(
         results
     )
     facts = json.loads(results["facts.json"])
@@ -428,7 +428,7 @@ def test_columns_are_written_and_what_hosts_of_linux_cannot_play_the_engine_play
     done = slotwise("emulate", scenario, "--duration", 2, "--report", tmp_path / "live.json")
     assert done.returncode == 0, done.stdout + done.stderr
     flows = sorted(load_report(tmp_path / "live.json")["phases"][0]["flows"], key=lambda flow: flow["entry"])
-    assert [flow["played_by"] for flow in flows] == ["engine", "linux", "engine", "engine"]
+    assert [flow["generated_by"] for flow in flows] == ["engine", "linux", "engine", "engine"]
     assert flows[0]["kind"] == "web" and flows[0]["pages"] > 0
     assert flows[1].keys() >= {"lost_packets"} and all(flow["bytes"] > 0 for flow in flows)
     assert flows[2]["received_packets"] <= flows[2]["sent_packets"] and flows[2]["delay_ns"]["min"] > 0

@@ -39,7 +39,7 @@ def run(command: str, scenario: Path, tmp_path: Path, *options) -> dict:
 @pytest.mark.nightly
 def test_live_traffic_goes_by_the_other_star_when_a_fibre_is_cut(tmp_path):
     report = run("emulate", TOPOLOGIES / "star3-twin-short.yaml", tmp_path)
-    dark = {drop["place"]: drop["packets"] for drop in report["drops"] if drop["reason"] == "link_down"}
+    dark = {drop["location"]: drop["packets"] for drop in report["drops"] if drop["reason"] == "link_down"}
     assert set(dark) == {"edge2->core0", "core0->edge2"} and all(dark.values())
 
     # Two thirds of the run are after the cut: a stream that stays in the dark delivers no more than a third.
@@ -51,7 +51,7 @@ def test_live_traffic_goes_by_the_other_star_when_a_fibre_is_cut(tmp_path):
 def test_stars_that_signal_out_of_band_give_every_slot_to_data(tmp_path):
     report = run("simulate", TOPOLOGIES / "star4-twin-out-of-band.yaml", tmp_path, "--duration", 1)
     assert report["frame"]["signaling_slots"] == 0
-    (hot_pair,) = report["hot_pairs"]
+    (hot_pair,) = report["hotspot_pairs"]
     # More than one star has.
     assert hot_pair["mean_granted_slots"] > report["frame"]["slots"]
     assert not any(report["controller"]["requests"]["refused"].values())

@@ -63,7 +63,7 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
         .clocks(max_offset_ns=1000)
         .optics(attenuation_mdb={1: 2500}, margin_mdb=1000)
     )
-    star.fault("link-cut", 0.1, 0.02, edge=1)
+    star.fault("link-down", 0.1, 0.02, edge=1)
     for kind in schema_of_faults()["kind"]["enum"]:
         if not kind.endswith("-restart") and kind != "clock-step":
             star.fault(kind, 0.1, 0.02, **({"share": 0.5} if kind.startswith("messages") else {}))
@@ -71,7 +71,7 @@ def test_clocks_optics_and_faults_of_every_kind_are_a_scenario():
     scenario.check(star.scenario)
     assert star.scenario["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in star.scenario["edges"]] == [0, 2500, 0]
-    assert star.scenario["faults"][0] == {"kind": "link-cut", "every_ms": 100, "for_ms": 20, "edge": 1}
+    assert star.scenario["faults"][0] == {"kind": "link-down", "every_ms": 100, "for_ms": 20, "edge": 1}
 
 
 def schema_of_faults() -> dict:
@@ -79,13 +79,13 @@ def schema_of_faults() -> dict:
 
 
 def test_faults_that_there_are_not_are_refused():
-    star = Star().tcp().fault("link-cutt", 1).fault("core-down", 1, 1, edge=1)
+    star = Star().tcp().fault("link-downt", 1).fault("core-down", 1, 1, edge=1)
     with pytest.raises(ScenarioError) as refused:
         star.check()
     found = {problem.pointer: problem for problem in refused.value.problems}
     assert {"/faults/0/kind", "/faults/1/edge"} == set(found)
-    assert "link-cut" in found["/faults/0/kind"].expected
-    star = Star().tcp().fault("router-restart", 1, 1).fault("link-cut", 1, 1, edge=7)
+    assert "link-down" in found["/faults/0/kind"].expected
+    star = Star().tcp().fault("router-restart", 1, 1).fault("link-down", 1, 1, edge=7)
     with pytest.raises(ScenarioError) as refused:
         star.check()
     assert {"/faults/0/kind", "/faults/1/edge"} == {problem.pointer for problem in refused.value.problems}

@@ -22,7 +22,7 @@ BANDS = {
     "clocks": [(0, 9_999), (10_000, 10_000)],
     "deflection": [(0, 0.5)],
     "failover": [(0.6, 1)],
-    "first_light": [(0, 45)],
+    "grant_latency": [(0, 45)],
     "lambda_sharing": [(9, 10), (36, 40), (36, 40)],
     "ring_fairness": [(0.999, 1)],
     "schedulers": [(30, 76)],

@@ -105,13 +105,13 @@ def test_switches_and_edges_fail_where_there_are_some():
         OpsMesh(3)
         .tcp("hosts0", "hosts1")
         .fault("switch-restart", 0.1, 0.02)
-        .fault("opsedge-restart", 0.1, 0.02)
+        .fault("ops-edge-restart", 0.1, 0.02)
         .fault("messages-corrupted", 0.1, 0.02)
     )
     scenario.check(mesh.scenario, "mesh")
     assert [fault["kind"] for fault in mesh.scenario["faults"]] == [
         "switch-restart",
-        "opsedge-restart",
+        "ops-edge-restart",
         "messages-corrupted",
     ]
     with pytest.raises(ScenarioError, match="/faults/3/kind: "):

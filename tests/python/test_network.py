@@ -42,7 +42,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
     network.link_change(0.5, "left", "right", every_s=0.2, times=3, rate_bps=30_000_000).hosts_change(
         1, "d", up_delay_ns=9_000_000
     )
-    network.link_change(1.2, "right", "left", up=False).fault("link-cut", every_s=0.5, for_s=0.05)
+    network.link_change(1.2, "right", "left", up=False).fault("link-down", every_s=0.5, for_s=0.05)
     network.fault("messages-lost", every_s=1, for_s=0.1, share=0.25)
     network.save(tmp_path / "network.yaml")
     saved = yaml.safe_load((tmp_path / "network.yaml").read_text())
@@ -74,7 +74,7 @@ def test_a_network_is_what_the_schema_takes(tmp_path):
         "rate_bps": 30_000_000,
     }
     assert saved["faults"] == [
-        {"kind": "link-cut", "every_ms": 500, "for_ms": 50},
+        {"kind": "link-down", "every_ms": 500, "for_ms": 50},
         {"kind": "messages-lost", "every_ms": 1000, "for_ms": 100, "share": 0.25},
     ]
 
@@ -108,7 +108,7 @@ def test_arguments_that_cannot_be_are_refused():
     with pytest.raises(UnknownArgument, match="start"):
         bottleneck().tcp("s", "d", start=1)
     with pytest.raises(ScenarioError, match="/faults/0/share: "):
-        bottleneck().tcp("s", "d").fault("link-cut", 1, 1, share=0.5).check()
+        bottleneck().tcp("s", "d").fault("link-down", 1, 1, share=0.5).check()
     with pytest.raises(ScenarioError, match="/faults/0/kind: "):
         bottleneck().tcp("s", "d").fault("edge-restart", 1, 1).check()
     with pytest.raises(InvalidArgument, match="expected one of them"):
@@ -162,7 +162,7 @@ def test_with_a_star_it_has_what_stars_have(tmp_path):
     network.fibre_change(0.7, edge=1, loss=0.001).scheduler_change(0.8, "islip").clocks(max_offset_ns=1000).optics(
         {1: 2500}
     )
-    network.fault("link-cut", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault(
+    network.fault("link-down", 0.5, 0.05, edge=1).fault("router-restart", 0.5, 0.01).fault(
         "clock-step", 0.5, min_ns=10, max_ns=20, edge=1
     )
     network.link_change(0.9, "right", "edge2", delay_ns=20_000)
@@ -182,7 +182,7 @@ def test_with_a_star_it_has_what_stars_have(tmp_path):
     assert saved["clocks"]["max_offset_ns"] == 1000
     assert [edge["fibres"][0]["attenuation_mdb"] for edge in saved["edges"]] == [0, 2500, 0]
     assert saved["faults"] == [
-        {"kind": "link-cut", "every_ms": 500, "for_ms": 50, "edge": 1},
+        {"kind": "link-down", "every_ms": 500, "for_ms": 50, "edge": 1},
         {"kind": "router-restart", "every_ms": 500, "for_ms": 10},
         {"kind": "clock-step", "every_ms": 500, "min_ns": 10, "max_ns": 20, "edge": 1},
     ]

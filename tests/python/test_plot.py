@@ -164,7 +164,7 @@ def test_sessions_are_drawn_beside_what_they_should_have():
                 "pairs": [],
                 "time_ms": [100.0, 200.0],
                 "sessions": sessions,
-                "distance": {"distance": [0.1, 0.15], "from_zero": [1.0, 0.75]},
+                "distance": {"distance": [0.1, 0.15], "d0": [1.0, 0.75]},
             },
         }
     )
@@ -181,7 +181,7 @@ def test_sessions_are_drawn_below_the_links(tmp_path):
     session = {"name": "a.0", "rate_bps": [1, 2], "fair_bps": [2, 2]}
     bare = {"frame_ms": [], "pairs": [], "time_ms": [100.0, 200.0], "links": [link]}
     rows = []
-    for more in ({}, {"sessions": [session], "distance": {"distance": [0, 0], "from_zero": [0, 1]}}):
+    for more in ({}, {"sessions": [session], "distance": {"distance": [0, 0], "d0": [0, 1]}}):
         plot.draw(
             {"scenario": "lambda", "command": "simulate", "phases": [], "series": bare | more}, tmp_path / "out.png"
         )
@@ -190,7 +190,7 @@ def test_sessions_are_drawn_below_the_links(tmp_path):
 
 
 def trains(**counts: list[int]) -> dict:
-    return {kind: counts.get(kind, [0, 0]) for kind in ("straight", "waited", "converted", "deflected", "refused")}
+    return {kind: counts.get(kind, [0, 0]) for kind in ("forwarded", "buffered", "converted", "deflected", "blocked")}
 
 
 def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
@@ -201,16 +201,16 @@ def test_of_trains_the_part_that_did_not_go_straight_on_is_drawn():
             "phases": [],
             "series": {
                 "time_ms": [100.0, 200.0],
-                "trains": [
-                    {"switch": "s0", **trains(straight=[90, 40], refused=[10, 0])},
-                    {"switch": "s1", **trains(straight=[100, 40], deflected=[0, 20])},
+                "bursts": [
+                    {"switch": "s0", **trains(forwarded=[90, 40], blocked=[10, 0])},
+                    {"switch": "s1", **trains(forwarded=[100, 40], deflected=[0, 20])},
                 ],
             },
         }
     )
     over_time, by_switch = figure.axes
     lines = {tuple(line.get_ydata()) for line in over_time.get_lines()}
-    assert lines == {(5.0, 0.0, 0.0), (0.0, 20.0, 20.0)}, "refused, and deflected, in percent of what came to both"
+    assert lines == {(5.0, 0.0, 0.0), (0.0, 20.0, 20.0)}, "blocked, and deflected, in percent of what came to both"
     assert (
         len({(line.get_color(), line.get_linestyle()) for line in over_time.get_lines()})
         == len({line.get_linestyle() for line in over_time.get_lines()})

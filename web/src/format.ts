@@ -51,13 +51,10 @@ const LABELS: Record<string, string> = {
   light: 'port status',
   limit: 'add rate limit',
   ram: 'optical RAM',
-  refused: 'blocked',
   rtt: 'round-trip time',
   sink: 'granted by sink',
   source: 'granted by source',
-  straight: 'forwarded',
   target: 'target utilization',
-  waited: 'buffered',
   xcp: 'XCP capacity',
 };
 

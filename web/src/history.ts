@@ -5,7 +5,7 @@ import {
   VERSION,
   type Drop,
   type End,
-  type FirstLight,
+  type GrantLatency,
   type Hello,
   type Message,
   type Network,
@@ -67,7 +67,7 @@ export class History {
   phase = 0;
   violations = 0;
   latenessNs: number | null = null;
-  firstLight: FirstLight | null = null;
+  grantLatency: GrantLatency | null = null;
   drops: Drop[] = [];
   news: News[] = [];
   totals: Totals = { timesS: [], demandSlots: [], grantedSlots: [], goodputBps: [] };
@@ -120,7 +120,7 @@ export class History {
         if (message.violations !== undefined) {
           this.violations = message.violations;
           this.latenessNs = message.lateness_p99_ns ?? null;
-          this.firstLight = message.first_light ?? null;
+          this.grantLatency = message.grant_latency ?? null;
           this.addMoment(timeS);
         }
         if (message.star) {
@@ -139,13 +139,13 @@ export class History {
   }
 
   private addMoment(timeS: number): void {
-    const { moments, firstLight, frameS } = this;
+    const { moments, grantLatency, frameS } = this;
     const inFrames = (ns: number | undefined) =>
-      ns === undefined || !firstLight?.count || !frameS ? null : ns / 1e9 / frameS;
+      ns === undefined || !grantLatency?.count || !frameS ? null : ns / 1e9 / frameS;
     moments.timesS.push(timeS);
     moments.latenessUs.push(this.latenessNs === null ? null : this.latenessNs / 1e3);
-    moments.lightP50Frames.push(inFrames(firstLight?.p50_ns));
-    moments.lightP99Frames.push(inFrames(firstLight?.p99_ns));
+    moments.lightP50Frames.push(inFrames(grantLatency?.p50_ns));
+    moments.lightP99Frames.push(inFrames(grantLatency?.p99_ns));
     moments.violations.push(this.violations);
   }
 

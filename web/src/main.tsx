@@ -100,9 +100,9 @@ const VIEWS: View[] = [
         thing="switch"
         plots={[
           ['deflected', 'Bursts deflected'],
-          ['waited', 'Bursts buffered'],
-          ['refused', 'Bursts blocked'],
-          ['straight', 'Bursts forwarded'],
+          ['buffered', 'Bursts buffered'],
+          ['blocked', 'Bursts blocked'],
+          ['forwarded', 'Bursts forwarded'],
         ]}
       />
     ),

@@ -145,7 +145,7 @@ describe('what a controller shows', () => {
     });
     expect(controller.run.tableAt('labels', 0)!.names).toEqual(['s to e']);
     expect(controller.run.tableAt('sessions', 0)!.columns['fair_bps']).toEqual([6e6, 8e6]);
-    expect(controller.run.tableAt('distance', 0)!.columns).toEqual({ distance: [5e6], from_zero: [1e7] });
+    expect(controller.run.tableAt('distance', 0)!.columns).toEqual({ distance: [5e6], d0: [1e7] });
     controller.set('/routes/ports', { ports: [{ device_id: 2001, port: 2, up: false }] });
     controller.set('/lambda/status', { max_min: false });
     controller.set('/ops/weights', { weights: [{ class: 1, weight: 4 }] });

@@ -241,7 +241,7 @@ async function lambda(read: Read): Promise<Shown> {
   const norm = (of: (session: Sessions['sessions'][number]) => number) => Math.hypot(...sessions.map(of));
   shown.table('distance').set('all sessions', {
     distance: norm((session) => session.granted_bps - session.fair_bps),
-    from_zero: norm((session) => session.fair_bps),
+    d0: norm((session) => session.fair_bps),
   });
   shown.note('max-min', max_min ? 'well' : 'alarm', `rates are ${max_min ? '' : 'not '}max-min fair`);
   return shown;

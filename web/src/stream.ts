@@ -34,7 +34,7 @@ export interface Hello {
   linux_flows?: number;
 }
 
-export interface FirstLight {
+export interface GrantLatency {
   count: number;
   p50_ns: number;
   p99_ns: number;
@@ -59,7 +59,7 @@ export interface TableUpdate {
 }
 
 export interface Drop {
-  place: string;
+  location: string;
   reason: string;
   packets: number;
 }
@@ -78,7 +78,7 @@ export interface Update {
   phase: number;
   violations?: number;
   lateness_p99_ns?: number;
-  first_light?: FirstLight;
+  grant_latency?: GrantLatency;
   star?: StarUpdate;
   tables?: TableUpdate[];
   drops?: Drop[];
@@ -106,7 +106,7 @@ export interface Report {
   invariants: Record<string, number | string[]>;
   drops: Drop[];
   lateness?: { p50_ns: number; p99_ns: number; max_ns: number };
-  first_light?: FirstLight;
+  grant_latency?: GrantLatency;
   faults?: { kinds: FaultSummary[] };
   [other: string]: unknown;
 }

@@ -97,7 +97,7 @@ def test_the_overview_has_the_report(page, viewed):
     outcome = page.get_by_label("Report")
     for phase in report["phases"]:
         assert outcome.get_by_text(phase["name"], exact=True).count() == 1
-    light = report["series"]["moments"][-1]["first_light"]
+    light = report["series"]["samples"][-1]["grant_latency"]
     frame_ns = report["frame"]["slots"] * report["frame"]["slot_ns"]
     card = page.locator(".card", has_text="Grant latency").locator("dd").inner_text()
     assert card.startswith(f"{light['p99_ns'] / frame_ns:.2f} frames"), card

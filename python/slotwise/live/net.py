@@ -86,7 +86,7 @@ class AccessSwitch(Switch):
         return self.access.kind, self.access.number
 
     def access_ports(self) -> list[dict]:
-        """One `{"edge" (or "router", "station", "opsedge"), "port", "interface"}` per access interface, ordered by port."""
+        """One `{"edge" (or "router", "station", "ops-edge"), "port", "interface"}` per access interface, ordered by port."""
         return [
             {self.access.kind: self.access.number, "port": port, "interface": intf.name}
             for port, intf in sorted(self.intfs.items())

@@ -40,14 +40,14 @@ DEMAND_COLOUR, GRANT_COLOUR = "#d9822b", "#1f5fa8"
 ADDED_COLOUR, LIMIT_COLOUR, ACTIVE_COLOUR = "#2a8f4a", "#a83248", "#555555"
 PHASE_COLOURS = ("#eef2f7", "#ffffff")
 # To be told apart by people with any colour vision, and without colours.
-TRAIN_COLOURS = {"waited": "#1f5fa8", "converted": "#4aa3d8", "deflected": "#d9822b", "refused": "#333333"}
-TRAIN_LINES = {"waited": "-", "converted": "-.", "deflected": "--", "refused": ":"}
-TRAIN_HATCHES = {"waited": "", "converted": "//", "deflected": "xx", "refused": ".."}
+TRAIN_COLOURS = {"buffered": "#1f5fa8", "converted": "#4aa3d8", "deflected": "#d9822b", "blocked": "#333333"}
+TRAIN_LINES = {"buffered": "-", "converted": "-.", "deflected": "--", "blocked": ":"}
+TRAIN_HATCHES = {"buffered": "", "converted": "//", "deflected": "xx", "blocked": ".."}
 TRAIN_LABELS = {
-    "waited": "buffered in optical RAM",
+    "buffered": "buffered in optical RAM",
     "converted": "wavelength converted",
     "deflected": "deflected",
-    "refused": "blocked",
+    "blocked": "blocked",
 }
 # Of one train in ten thousand to all of them.
 LEAST_PERCENT, MOST_PERCENT = 0.01, 100
@@ -65,7 +65,7 @@ def draw(report: dict, file: Path) -> None:
         figures.append(_charts(report, edges) if len(edges) <= MAX_CHART_EDGES else _heat_maps(report, edges))
     if series.get("links") and series["time_ms"]:
         figures.append(_link_charts(report))
-    if series.get("trains") and series["time_ms"]:
+    if series.get("bursts") and series["time_ms"]:
         figures.append(_train_charts(report))
     if series.get("sessions") and series["time_ms"]:
         figures.append(_session_charts(report))
@@ -198,7 +198,7 @@ def _session_charts(report: dict) -> Figure:
     axes.set_title("normalized distance D/D0", fontsize=9)
     parts = [
         own / zero if zero > 0 else numpy.nan
-        for own, zero in zip(series["distance"]["distance"], series["distance"]["from_zero"], strict=True)
+        for own, zero in zip(series["distance"]["distance"], series["distance"]["d0"], strict=True)
     ]
     axes.step(seconds, thin(parts), where="post", color=ADDED_COLOUR, linewidth=1.0)
     axes.set_ylim(bottom=0)
@@ -212,7 +212,7 @@ def _session_charts(report: dict) -> Figure:
 def _train_charts(report: dict) -> Figure:
     """Charts of the bursts that optical packet switches did not forward at once: over time for all switches, and per switch for the run."""
     series = report["series"]
-    switches = series["trains"]
+    switches = series["bursts"]
     figure, (over_time, by_switch) = pyplot.subplots(1, 2, layout="constrained", figsize=(13.6, 3.4))
     figure.get_layout_engine().set(rect=(0, 0.3 / figure.get_figheight(), 1, 1 - 0.3 / figure.get_figheight()))
     kinds = [kind for kind in TRAIN_LABELS if any(any(switch[kind]) for switch in switches)]
@@ -224,7 +224,7 @@ def _train_charts(report: dict) -> Figure:
         return numpy.sum([switch[kind] for switch in switches], axis=0)
 
     seconds, thin = _by_period(series, _origin_ms(report, 0.0))
-    trains = of_all("straight") + sum(of_all(kind) for kind in TRAIN_LABELS)
+    trains = of_all("forwarded") + sum(of_all(kind) for kind in TRAIN_LABELS)
     handles = {}
     for kind in kinds:
         shares = thin(list(percent(of_all(kind), trains)))
@@ -234,7 +234,7 @@ def _train_charts(report: dict) -> Figure:
     over_time.set_title("% of bursts at all switches; time in s", fontsize=9)
     over_time.set_xlim(left=0)
     places = numpy.arange(len(switches))
-    sums = [{kind: sum(switch[kind]) for kind in ("straight", *TRAIN_LABELS)} for switch in switches]
+    sums = [{kind: sum(switch[kind]) for kind in ("forwarded", *TRAIN_LABELS)} for switch in switches]
     width = 0.8 / max(len(kinds), 1)
     for number, kind in enumerate(kinds):
         shares = [100 * of_switch[kind] / max(sum(of_switch.values()), 1) for of_switch in sums]

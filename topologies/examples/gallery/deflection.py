@@ -15,7 +15,7 @@ for deflections, colour in (("none", "#d9822b"), (3, "#1f5fa8")):
         for edge in range(6):
             mesh.udp(f"hosts{edge}", f"hosts{(edge + 3) % 6}", int(50e6 * load), process="poisson")
         switches = mesh.simulate(columns="mesh", quiet=True).columns("switches")
-        lost.append(100 * switches["dropped"].sum() / switches[["straight", "deflected", "dropped"]].sum().sum())
+        lost.append(100 * switches["dropped"].sum() / switches[["forwarded", "deflected", "dropped"]].sum().sum())
     axes.plot(loads, lost, "o-", label=f"deflections: {deflections}", color=colour)
     print(f"{lost[0]:.2f} % lost at 10 % load, deflections: {deflections}")
 axes.set(xlabel="load of each edge's wavelength", ylabel="bursts dropped, % per hop")

@@ -10,9 +10,9 @@ sizes, packets, delays_ms = (500, 1500, 3000, 6000, 9000), [], []
 for size_bytes in sizes:
     trains = {"scheme": "full", "size_bytes": size_bytes, "interval_ns": 5_000_000}
     mesh = OpsMesh(4, rate_bps=50_000_000, seconds=1, packet_bytes=500, more={"aggregation": trains})
-    report = mesh.udp("hosts0", "hosts2", 20_000_000, process="poisson").simulate(columns="trains", quiet=True)
-    edges = report.columns("trains").sum(numeric_only=True)
-    packets.append(edges["packets"] / edges["formed"])
+    report = mesh.udp("hosts0", "hosts2", 20_000_000, process="poisson").simulate(columns="bursts", quiet=True)
+    edges = report.columns("bursts").sum(numeric_only=True)
+    packets.append(edges["packets"] / edges["assembled"])
     delays_ms.append(report.flows()["delay_ns_mean"].mean() / 1e6)
 figure, (above, below) = pyplot.subplots(2, sharex=True, figsize=(6, 4), layout="constrained")
 above.plot(sizes, packets, "o-", color="#1f5fa8")

@@ -46,9 +46,7 @@ export function Lambda(props: ViewProps) {
                 lines={[
                   {
                     label: 'D/D0',
-                    values: (distance.rows['distance'] ?? []).map((row, k) =>
-                      part(row[0], distance.rows['from_zero']?.[k]?.[0]),
-                    ),
+                    values: (distance.rows['distance'] ?? []).map((row, k) => part(row[0], distance.rows.d0?.[k]?.[0])),
                   },
                 ]}
                 atS={atS}

@@ -98,8 +98,8 @@ export function NewsView({ run, atS, goTo }: ViewProps) {
             </thead>
             <tbody>
               {drops.map((drop) => (
-                <tr key={`${drop.place} ${drop.reason}`} data-drop={`${drop.place} ${drop.reason}`}>
-                  <td>{drop.place}</td>
+                <tr key={`${drop.location} ${drop.reason}`} data-drop={`${drop.location} ${drop.reason}`}>
+                  <td>{drop.location}</td>
                   <td>{drop.reason.replace(/^p4:/, 'P4: ')}</td>
                   <td class="number" data-value={drop.packets}>
                     {count(drop.packets)}

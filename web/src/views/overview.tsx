@@ -66,9 +66,9 @@ export function Overview({ run, atS, theme, goTo }: ViewProps) {
             {duration(run.latenessNs)}
           </Card>
         ) : null}
-        {run.firstLight?.count ? (
-          <Card name="Grant latency" note={`99th percentile of ${count(run.firstLight.count)}`}>
-            {digits(run.firstLight.p99_ns / 1e9 / run.frameS)} frames
+        {run.grantLatency?.count ? (
+          <Card name="Grant latency" note={`99th percentile of ${count(run.grantLatency.count)}`}>
+            {digits(run.grantLatency.p99_ns / 1e9 / run.frameS)} frames
           </Card>
         ) : null}
         {run.isMeasured ? (

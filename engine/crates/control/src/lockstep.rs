@@ -309,7 +309,7 @@ pub struct Session {
 struct Outage {
     start: Instant,
     end: Instant,
-    in_turn: bool,
+    mid_step: bool,
 }
 
 fn outages(fabric: &World) -> VecDeque<Outage> {
@@ -321,7 +321,7 @@ fn outages(fabric: &World) -> VecDeque<Outage> {
         .map(|fault| Outage {
             start: fault.start,
             end: fault.end,
-            in_turn: fault.in_turn,
+            mid_step: fault.mid_step,
         })
         .collect();
     outages.sort_by_key(|outage| outage.start);
@@ -507,14 +507,14 @@ impl Session {
             self.restart_controller()?;
             self.outages.pop_front();
         } else {
-            if !outage.in_turn {
+            if !outage.mid_step {
                 // A request over REST that is not finished would delay all others.
                 self.answer()?;
                 self.read_before_kill()?;
             }
-            self.lockstep.detach(outage.in_turn);
+            self.lockstep.detach(outage.mid_step);
             // One killed in its next turn stays until the outage ends.
-            self.child.take_if(|_| !outage.in_turn);
+            self.child.take_if(|_| !outage.mid_step);
         }
         self.is_out = !self.is_out;
         Ok(())

@@ -49,5 +49,5 @@ pub use slotwise_traffic::{
     StreamResult, WorkloadUse, framing,
 };
 pub use slotwise_wire::{DropReason, RingPhase, TrainFate};
-pub use star::{CoreLosses, Delivered, FirstLight, FrameRecord, LinkReport, LinkUse, Star, VoqRecord};
+pub use star::{CoreLosses, Delivered, FrameRecord, GrantLatency, LinkReport, LinkUse, Star, VoqRecord};
 pub use world::{Ran, World};

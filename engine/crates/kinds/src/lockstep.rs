@@ -173,10 +173,10 @@ impl<C: Controller> Lockstep<C> {
         Ok(lockstep)
     }
 
-    /// The controller is killed: at once, or (`in_turn`) in its next turn before it sends anything. What is on its way to it is
+    /// The controller is killed: at once, or (`mid_step`) in its next turn before it sends anything. What is on its way to it is
     /// lost, what it has sent arrives.
-    pub fn detach(&mut self, in_turn: bool) {
-        if in_turn {
+    pub fn detach(&mut self, mid_step: bool) {
+        if mid_step {
             self.presence = Presence::Dying;
         } else {
             self.presence = Presence::Absent;

@@ -21,7 +21,7 @@ fn scenario(changes: &[(u64, &str)]) -> Scenario {
     let text = format!(
         "{head}optics: {{launch_mdbm: 0, sensitivity_mdbm: -28000, margin_mdb: 3000}}\n\
          phases:\n  - {{name: silence, duration_ms: 4000, flows: []}}\n\
-         faults:\n  - {{kind: link-cut, every_ms: 1500, for_ms: 400, edge: {EDGE}}}\n\
+         faults:\n  - {{kind: link-down, every_ms: 1500, for_ms: 400, edge: {EDGE}}}\n\
          changes:\n{changes}"
     );
     Scenario::parse(text.as_bytes()).unwrap()

@@ -31,7 +31,7 @@ fn happened(fabric: &World) -> Vec<FaultRecord> {
 
 #[test]
 fn cut_links_recover_within_frames_and_the_run_repeats() {
-    let scenario = scenario("  - {kind: link-cut, every_ms: 60, for_ms: 20}");
+    let scenario = scenario("  - {kind: link-down, every_ms: 60, for_ms: 20}");
     let fabric = run(&scenario);
     let records = happened(&fabric);
     assert!(records.len() > 15, "{}", records.len());

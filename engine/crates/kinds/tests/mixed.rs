@@ -68,7 +68,7 @@ const PHASES: &str = "phases:
 #[test]
 fn streams_of_a_phase_that_is_over_are_not_waited_for_after_a_fault_of_a_router() {
     let flows = "flows: [{name: across, from: lab, to: far, udp: {rate_bps: 1000000, process: constant}}]";
-    let faults = "faults: [{kind: link-cut, every_ms: 100, for_ms: 20}]";
+    let faults = "faults: [{kind: link-down, every_ms: 100, for_ms: 20}]";
     let scenario = mixed(&format!("{flows}\n{PHASES}\n{faults}"));
     let mut fabric = configured(&scenario);
     fabric.run_until(scenario.end());

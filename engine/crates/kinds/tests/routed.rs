@@ -143,7 +143,7 @@ fn a_link_that_goes_dark_is_told_and_carries_nothing_until_it_is_light_again() {
 
 #[test]
 fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
-    let faults = "faults: [{kind: link-cut, every_ms: 1500, for_ms: 100}]";
+    let faults = "faults: [{kind: link-down, every_ms: 1500, for_ms: 100}]";
     let scenario = dumbbell("{name: f, from: s, to: d, transport: cubic}", faults);
     let run = |seed| {
         let mut network = network(&scenario, seed);
@@ -162,7 +162,7 @@ fn cuts_of_links_are_drawn_from_the_seed_and_flows_go_on_after_them() {
 
 #[test]
 fn a_file_that_has_arrived_is_not_waited_for_after_a_fault() {
-    let faults = "faults: [{kind: link-cut, every_ms: 1500, for_ms: 100}]";
+    let faults = "faults: [{kind: link-down, every_ms: 1500, for_ms: 100}]";
     let flows =
         "{name: file, from: s, to: d, transport: cubic, bytes: 100000}, {name: f, from: s, to: d, transport: cubic}";
     let mut network = network(&dumbbell(flows, faults), 1);

@@ -351,7 +351,7 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     world.run_until(scenario.epoch() + Duration::from_ns(40_000_000));
     assert_eq!(
         (
-            world.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            world.of_kind::<kinds::Star>().unwrap().grant_latency().count(),
             world.of_kind::<kinds::Star>().unwrap().unserved_demand()
         ),
         (1, 1)
@@ -361,7 +361,7 @@ fn demand_that_gets_no_light_is_counted_beside_the_waits_of_what_does() {
     world.run_until(scenario.epoch() + Duration::from_ns(60_000_000));
     assert_eq!(
         (
-            world.of_kind::<kinds::Star>().unwrap().first_light().count(),
+            world.of_kind::<kinds::Star>().unwrap().grant_latency().count(),
             world.of_kind::<kinds::Star>().unwrap().unserved_demand()
         ),
         (1, 1)

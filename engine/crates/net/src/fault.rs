@@ -20,7 +20,7 @@ pub struct FaultRecord {
     /// By how much a clock jumped.
     pub step: SignedDuration,
     /// Whether the controller is killed in the middle of its next turn: it has written tables, and its packet-outs are lost.
-    pub in_turn: bool,
+    pub mid_step: bool,
     /// Control messages that it hit.
     pub messages: u64,
     /// Whether it took place; another fault may have had its victim already.

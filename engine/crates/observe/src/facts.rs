@@ -21,7 +21,7 @@ pub struct HotPair {
     /// Index of the first frame of the phase whose request asks for all that the other demands leave.
     pub first_request_frame: usize,
     /// Frames from there until the pair had 90 % of what the other demands leave.
-    pub frames_to_share: Option<usize>,
+    pub convergence_frames: Option<usize>,
     /// Mean data slots a frame from then, or if it never had as much from the first request, to the end of the phase.
     pub mean_granted_slots: f64,
     /// Mean of what the other demands left in the same frames, in slots.
@@ -51,7 +51,7 @@ impl fmt::Display for HotPair {
             "edge {} -> edge {}: {granted:.1} of {available:.1} available slots per frame, ",
             self.from, self.to
         )?;
-        match self.frames_to_share {
+        match self.convergence_frames {
             Some(0) => f.write_str("90 % in its first frame")?,
             Some(1) => f.write_str("90 % within 1 frame")?,
             Some(frames) => write!(f, "90 % within {frames} frames")?,
@@ -144,7 +144,7 @@ pub fn hot_pair(series: &Series, query: &HotPairQuery) -> Option<HotPair> {
         from: query.from,
         to: query.to,
         first_request_frame: first,
-        frames_to_share: reached.map(|reached| reached - first),
+        convergence_frames: reached.map(|reached| reached - first),
         mean_granted_slots: mean(&mut settled.clone().map(|frame| pair.granted_slots[frame])),
         mean_available_slots: mean(&mut settled.map(|frame| {
             available_slots(
@@ -222,7 +222,7 @@ mod tests {
         // The other VOQ of edge 1 asks for 2 slots: 14 are left; 13 of 14 is more than 90 %.
         let s = series(vec![0, 1400, 2000, 2000, 2000], vec![1, 1, 1, 13, 14], vec![200; 5]);
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!((fact.first_request_frame, fact.frames_to_share), (1, Some(2)));
+        assert_eq!((fact.first_request_frame, fact.convergence_frames), (1, Some(2)));
         assert_eq!(fact.mean_granted_slots, 13.5);
         assert_eq!(fact.mean_available_slots, 14.0);
     }
@@ -232,21 +232,21 @@ mod tests {
         let mut s = series(vec![2000; 5], vec![9; 5], vec![200; 5]);
         s.pairs[1].from = 4;
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!(fact.frames_to_share, None, "edge 4 has a separate port");
+        assert_eq!(fact.convergence_frames, None, "edge 4 has a separate port");
         let shared = HotPairQuery {
             senders: vec![1, 4],
             ..query()
         };
         s.pairs[1].demand_bytes = bytes(vec![600; 5]);
         let fact = hot_pair(&s, &shared).unwrap();
-        assert_eq!((fact.frames_to_share, fact.mean_available_slots), (Some(0), 10.0));
+        assert_eq!((fact.convergence_frames, fact.mean_available_slots), (Some(0), 10.0));
     }
 
     #[test]
     fn a_schedule_that_does_not_follow_is_not_reached() {
         let s = series(vec![2000; 5], vec![12; 5], vec![200; 5]);
         let fact = hot_pair(&s, &query()).unwrap();
-        assert_eq!((fact.first_request_frame, fact.frames_to_share), (0, None));
+        assert_eq!((fact.first_request_frame, fact.convergence_frames), (0, None));
         assert_eq!(
             fact.to_string(),
             "edge 1 -> edge 2: 12.0 of 14.0 available slots per frame, never 90 %"
@@ -256,10 +256,10 @@ mod tests {
     #[test]
     fn a_frame_in_which_the_others_leave_nothing_is_no_share() {
         let mut s = series(vec![2000; 5], vec![0; 5], vec![0, 2000, 2000, 2000, 2000]);
-        assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, None);
+        assert_eq!(hot_pair(&s, &query()).unwrap().convergence_frames, None);
         s.pairs[0].granted_slots[4] = 15;
         s.pairs[1].demand_bytes[2] = Bytes::ZERO;
-        assert_eq!(hot_pair(&s, &query()).unwrap().frames_to_share, Some(4));
+        assert_eq!(hot_pair(&s, &query()).unwrap().convergence_frames, Some(4));
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub struct FaultRow {
     /// By how much a clock jumped.
     pub step_ns: SignedDuration,
     /// Whether the controller was killed in the middle of a turn.
-    pub in_turn: bool,
+    pub mid_step: bool,
     /// Control messages that it hit.
     pub messages: u64,
     /// From its end until the network was well again.
@@ -166,7 +166,7 @@ fn row(fault: &FaultRecord, after: Option<&AfterFault>) -> FaultRow {
         start_ns: fault.start,
         end_ns: fault.end,
         step_ns: fault.step,
-        in_turn: fault.in_turn,
+        mid_step: fault.mid_step,
         messages: fault.messages,
         recovery_ns: fault.recovery(),
         fairness: after.map(|after| FairnessRow {
@@ -227,14 +227,14 @@ mod tests {
             edge: None,
         };
         let restart = |device: Device| FaultKind::Restart(device.kind());
-        let cut = planned(FaultKind::LinkCut);
+        let cut = planned(FaultKind::LinkDown);
         let all = [
             planned(restart(Device::Edge(0))),
             cut,
             planned(restart(Device::Core(0))),
             cut,
         ];
-        assert_eq!(absent(&all, &["core-down"]), ["edge-restart", "link-cut"]);
+        assert_eq!(absent(&all, &["core-down"]), ["edge-restart", "link-down"]);
         assert_eq!(absent(&[], &[]), [""; 0]);
     }
 
@@ -248,15 +248,15 @@ mod tests {
             start_ns: Instant::ZERO,
             end_ns: Instant::ZERO,
             step_ns: SignedDuration::ZERO,
-            in_turn: false,
+            mid_step: false,
             messages: 2,
             recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,
         };
-        let mut rows: Vec<FaultRow> = (1..=100).rev().map(|n| row("link-cut", Some(n))).collect();
-        rows.push(row("link-cut", None));
+        let mut rows: Vec<FaultRow> = (1..=100).rev().map(|n| row("link-down", Some(n))).collect();
+        rows.push(row("link-down", None));
         rows.push(row("core-down", None));
-        let cuts = summary("link-cut", &rows);
+        let cuts = summary("link-down", &rows);
         assert_eq!((cuts.injected, cuts.messages, cuts.not_recovered), (101, 202, 1));
         assert_eq!(
             [cuts.p50_ns, cuts.p99_ns, cuts.max_ns],
@@ -277,7 +277,7 @@ mod tests {
             start_ns: start,
             end_ns: start,
             step_ns: SignedDuration::ZERO,
-            in_turn: false,
+            mid_step: false,
             messages: 0,
             recovery_ns: recovery_ns.map(Duration::from_ns),
             fairness: None,
@@ -285,11 +285,11 @@ mod tests {
         let s = |s| Instant::ZERO + Duration::from_s(s);
         let rows = vec![
             row("core-down", s(2), Some(5)),
-            row("link-cut", s(3), Some(5)),
-            row("link-cut", s(4), None),
-            row("link-cut", s(5), None),
+            row("link-down", s(3), Some(5)),
+            row("link-down", s(4), None),
+            row("link-down", s(5), None),
         ];
-        let kinds = ["core-down", "link-cut"].map(|kind| summary(kind, &rows));
+        let kinds = ["core-down", "link-down"].map(|kind| summary(kind, &rows));
         let report = FaultReport {
             kinds: kinds.into(),
             rows,
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(
             report.notes(s(1)),
             [
-                "faults: link-cut: 2 of 3 without recovery by the end of the run (first: link-cut at edge 2 and core 0, 3.000 s)",
+                "faults: link-down: 2 of 3 without recovery by the end of the run (first: link-down at edge 2 and core 0, 3.000 s)",
                 "faults: edge-restart: none injected before the end of the run"
             ]
         );

@@ -70,7 +70,7 @@ pub struct FlowReport {
     pub to: String,
     /// Generator, in an emulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub played_by: Option<Player>,
+    pub generated_by: Option<Player>,
     /// Long-term offered load, bit/s; none if unlimited.
     #[serde(default, deserialize_with = "measured", skip_serializing_if = "Option::is_none")]
     pub offered_bps: Measured<Rate>,
@@ -164,7 +164,7 @@ mod tests {
             flow
         };
         let nulls = json!({"transport": null, "offered_bps": null, "delay_ns": null, "completed_ns": null, "pages": null, "stream": null});
-        let of_linux = json!({"phase": 1, "played_by": "linux", "stream": {"retransmissions": 3}});
+        let of_linux = json!({"phase": 1, "generated_by": "linux", "stream": {"retransmissions": 3}});
         let whole = json!({
             "name": "bulk.0", "transport": "cubic", "delay_ns": {"mean": 2.0, "max": 3},
             "stream": {"retransmissions": 0, "timeouts": 0, "srtt_ns": null, "window_bytes": 1},

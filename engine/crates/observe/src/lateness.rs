@@ -96,7 +96,7 @@ pub struct Lateness {
     /// Largest.
     pub max_ns: Duration,
     /// A run keeps up while `p99_ns` is below one slot.
-    pub kept_up: bool,
+    pub on_time: bool,
     /// The fabric's CPU, if it had one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
@@ -106,7 +106,7 @@ pub struct Lateness {
     /// Slots that were late by more than half a slot, by what made them so; most first.
     pub late: Vec<LateSlots>,
     /// Other threads seen on that CPU, and how long they ran meanwhile, anywhere; longest first.
-    pub neighbours: Vec<Neighbour>,
+    pub competing_threads: Vec<Neighbour>,
     /// Tunnels to hosts on other machines: so much later than the network's time is what these hear and say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tunnels: Vec<Tunnel>,
@@ -158,7 +158,7 @@ impl Lateness {
         let us = |time: Duration| time.ns() as f64 / 1e3;
         let value = format!(
             "{}: lateness p50 {:.0} us, p99 {:.0} us, max {:.0} us over {} {name}s of {:.0} us",
-            if self.kept_up { "on time" } else { "late" },
+            if self.on_time { "on time" } else { "late" },
             us(self.p50_ns),
             us(self.p99_ns),
             us(self.max_ns),
@@ -194,7 +194,7 @@ impl Lateness {
 
     /// Returns the warning of a run with late slots: their cause and a remedy. `None` if it was on time.
     pub fn note(&self, beat: Beat) -> Option<String> {
-        if self.kept_up {
+        if self.on_time {
             return None;
         }
         let (name, slot) = (beat.name(), beat.length());
@@ -216,7 +216,7 @@ impl Lateness {
             let stolen = self
                 .stolen_ns
                 .map(|time| format!("steal time {} ms", time.ns() / 1_000_000));
-            let others = self.neighbours.iter().take(3);
+            let others = self.competing_threads.iter().take(3);
             let others = others.map(|other| format!("{} {} ms", other.name, other.ran_ns.ns() / 1_000_000));
             let seen: Vec<String> = stolen.into_iter().chain(others).collect();
             if !seen.is_empty() {
@@ -229,7 +229,7 @@ impl Lateness {
     /// What would help: before all else, that a busy neighbour were elsewhere.
     fn remedy(&self, cause: Cause, slot: Duration) -> String {
         let busy = self
-            .neighbours
+            .competing_threads
             .first()
             .filter(|other| other.ran_ns >= slot.saturating_mul(self.slots) / BUSY_PART);
         match busy {
@@ -327,11 +327,11 @@ impl SlotLateness {
             p50_ns: self.quantile(0.5),
             p99_ns: self.p99(),
             max_ns: Duration::from_ns(self.histogram.max()),
-            kept_up: self.p99() < self.length,
+            on_time: self.p99() < self.length,
             cpu: None,
             stolen_ns: None,
             late,
-            neighbours: Vec::new(),
+            competing_threads: Vec::new(),
             tunnels: Vec::new(),
         }
     }
@@ -366,7 +366,7 @@ mod tests {
             "the last slot is not over"
         );
         assert!(
-            !summary.kept_up,
+            !summary.on_time,
             "the worst of five slots is beyond the 99th percentile"
         );
     }
@@ -418,7 +418,7 @@ mod tests {
                 ran_ns: Duration::from_ns(ran_ns),
             };
             let summary = Lateness {
-                neighbours: vec![neighbour],
+                competing_threads: vec![neighbour],
                 ..lateness.summary()
             };
             summary.note(Beat::Slots(Duration::from_ns(1_000_000))).unwrap()

@@ -6,6 +6,7 @@
 // They panic when the output is closed; `slotwise_cli::notes` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod bursts;
 pub mod changes;
 pub mod columns;
 pub mod compared;
@@ -33,7 +34,6 @@ pub mod stats;
 pub mod stream;
 pub mod summary;
 pub mod time_left;
-pub mod trains;
 pub mod unfinished;
 pub mod workloads;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::termios::tcgetwinsize;
 
 use crate::progress::Progress;
-use crate::report::{DropCount, FirstLight, Moment};
+use crate::report::{DropCount, GrantLatency, Moment};
 use crate::screen::{Picture, Screen};
 use crate::series::{LINKS, shown_columns};
 use crate::sessions::{self, SessionNow};
@@ -94,7 +94,7 @@ pub struct Snapshot {
     /// 99th percentile of the slots' lateness so far, if there is a wall clock.
     pub lateness_p99: Option<units::Duration>,
     /// How long new demand has waited for light so far, in a star.
-    pub first_light: Option<FirstLight>,
+    pub grant_latency: Option<GrantLatency>,
     /// Packets dropped so far, where somebody asked for them.
     pub drops: Vec<DropCount>,
 }
@@ -111,7 +111,7 @@ impl Snapshot {
             time_ms: (start + self.now).since_start().milliseconds(),
             violations: self.violations,
             lateness_p99_ns: self.lateness_p99,
-            first_light: self.first_light,
+            grant_latency: self.grant_latency,
         }
     }
 

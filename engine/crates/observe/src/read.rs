@@ -190,7 +190,7 @@ impl Series {
         }
         if let Some(distance) = &self.distance {
             has_length("series.distance", "distance", distance.distance.len(), periods)?;
-            has_length("series.distance", "from_zero", distance.from_zero.len(), periods)?;
+            has_length("series.distance", "d0", distance.d0.len(), periods)?;
         }
         Ok(())
     }

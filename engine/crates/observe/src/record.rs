@@ -81,19 +81,19 @@ tables! {
     Outputs outputs: ops::OutputPeriod;
     Links links: routed::LinkPeriod<'static>;
     Flows flows: routed::FlowPeriod;
-    Order order: routed::OrderPeriod;
+    Reordering reordering: routed::OrderPeriod;
     Switches switches: ops::SwitchPeriod<'static>;
-    Trains trains: ops::TrainPeriod<'static>;
+    Bursts bursts: ops::TrainPeriod<'static>;
     Gtp gtp: gtp::GtpPeriod<'static>;
     Delays delays: waits::Waited;
     Fairness fairness: shares::PairPeriod;
-    Reactions reactions: ring::Reaction;
+    Convergence convergence: ring::Reaction;
     Queues queues: star::QueuePeriod<'static>;
     Ports ports: star::PortPeriod;
     Access access: star::AccessPeriod;
     Control control: star::ControlPeriod;
     Clocks clocks: star::ClockPeriod;
-    Kept kept: BenchmarkCase;
+    Baseline baseline: BenchmarkCase;
     Sessions sessions: SessionPeriod;
     Distances distances: NetworkPeriod;
     Numbers numbers: Number;
@@ -149,11 +149,11 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
             let of_phases = star::flow_names(scenario).into_iter();
             of_phases.chain(routed::flow_names(scenario)).collect()
         }
-        TableName::Reactions | TableName::Order | TableName::Gtp => routed::flow_names(scenario),
+        TableName::Convergence | TableName::Reordering | TableName::Gtp => routed::flow_names(scenario),
         TableName::Stations | TableName::Delays => ring.iter().flat_map(ring::link_names).collect(),
         TableName::Outputs => ops.iter().flat_map(ops::output_names).collect(),
         TableName::Switches => ops.iter().flat_map(|ops| ops.switches.clone()).collect(),
-        TableName::Trains => {
+        TableName::Bursts => {
             let edges = ops.iter().flat_map(|ops| &ops.edges);
             edges.map(|edge| edge.name.clone()).collect()
         }
@@ -177,6 +177,6 @@ pub fn names(scenario: &Scenario, table: TableName) -> Vec<String> {
             .iter()
             .map(|workload| workload.name.clone())
             .collect(),
-        TableName::Kept | TableName::Numbers => Vec::new(),
+        TableName::Baseline | TableName::Numbers => Vec::new(),
     }
 }

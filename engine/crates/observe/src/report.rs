@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use slotwise_units::{Bytes, Duration, Instant, Rate, SignedDuration};
 
+use crate::bursts::SwitchBursts;
 use crate::changes::ControllerChange;
 use crate::compared::About;
 use crate::facts::HotPair;
@@ -17,7 +18,6 @@ use crate::per_star::StarReport;
 use crate::sessions::{DistanceSeries, SessionSeries};
 use crate::shares::PairShare;
 use crate::stream::NetworkShape;
-use crate::trains::SwitchTrains;
 use crate::workloads::WorkloadReport;
 
 /// Version of the report's format.
@@ -67,7 +67,7 @@ pub struct Report {
     pub stars: Vec<StarReport>,
     /// How long new demand waited for light, in a star.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_light: Option<FirstLight>,
+    pub grant_latency: Option<GrantLatency>,
     /// How the switches answered, where they are processes outside the fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_answers: Option<SwitchAnswers>,
@@ -77,7 +77,7 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<PairShare>,
     /// How fast the schedule followed each edge pair that asked for most of the capacity.
-    pub hot_pairs: Vec<HotPair>,
+    pub hotspot_pairs: Vec<HotPair>,
     /// Statistics resource of the controller process at the end, or as it was last known.
     pub controller: Value,
     /// Path changes of controller processes before it, for the summary.
@@ -102,7 +102,7 @@ pub struct Report {
 
 /// From the first packet into a VOQ that had been empty for a frame until its first bit is at the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FirstLight {
+pub struct GrantLatency {
     /// Number of times that new demand got light.
     pub count: u64,
     /// Number of times that it got none: it was lost, or still waits. These are in no quantile.
@@ -232,7 +232,7 @@ fn is_zero(count: &usize) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropCount {
     /// Node.
-    pub place: String,
+    pub location: String,
     /// Reason.
     pub reason: String,
     /// Packets.
@@ -254,7 +254,7 @@ pub struct Series {
     pub links: Vec<LinkSeries>,
     /// Optical packet switches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trains: Vec<SwitchTrains>,
+    pub bursts: Vec<SwitchBursts>,
     /// Sessions of GTP over routers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionSeries>,
@@ -266,7 +266,7 @@ pub struct Series {
     pub tables: Vec<TableSeries>,
     /// What was seen of the whole while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moments: Vec<Moment>,
+    pub samples: Vec<Moment>,
 }
 
 /// Things of one sort and what they did in each period.
@@ -292,7 +292,7 @@ pub struct Moment {
     pub lateness_p99_ns: Option<Duration>,
     /// How long new demand has waited for light so far, in a star.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_light: Option<FirstLight>,
+    pub grant_latency: Option<GrantLatency>,
 }
 
 /// Link between routers, of a ring, or of optical packet switches, per direction.

@@ -150,7 +150,7 @@ fn sums(now: &Snapshot, dropped: u64) -> Line {
         text += &format!(", total {:.1} Mb/s", goodput / 1e6);
         text += &format!(", demand {:.1} kB", demand.get() as f64 / 1e3);
     }
-    if let Some(light) = now.first_light {
+    if let Some(light) = now.grant_latency {
         text += &format!(", grant latency p99 {:.2} ms", light.p99_ns.milliseconds());
     }
     if let Some(lateness) = now.lateness_p99 {
@@ -424,7 +424,7 @@ mod tests {
         let switches = TableUpdate {
             table: "switches",
             names: vec!["ops0".into()],
-            columns: vec![("straight", vec![7.0]), ("rate_kbyte_s", vec![2.0])],
+            columns: vec![("forwarded", vec![7.0]), ("rate_kbyte_s", vec![2.0])],
         };
         let routers = Snapshot {
             tables: vec![links(&[("a-b", 0.25), ("b-c", 0.75)]), switches],
@@ -437,7 +437,7 @@ mod tests {
                 "busiest links  utilization %  queue bytes",
                 "b-c                     75.0         1500",
                 "a-b                     25.0         1500",
-                "busiest switches  straight  rate kB/s",
+                "busiest switches  forwarded  rate kB/s",
                 "ops0                     7        2.0",
             ]
         );

@@ -48,7 +48,7 @@ pub struct DistanceSeries {
     /// D, the 2-norm of the difference.
     pub distance: Vec<Option<f64>>,
     /// D0, what it would be if nobody sent.
-    pub from_zero: Vec<Option<f64>>,
+    pub d0: Vec<Option<f64>>,
 }
 
 /// Columns of the sessions, and of all together; nothing of networks without.
@@ -80,7 +80,7 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
     let sessions = order.into_iter().filter_map(|name| by_name.remove(name)).collect();
     let distance = DistanceSeries {
         distance: column(whole, "distance").into_iter().map(Some).collect(),
-        from_zero: column(whole, "from_zero").into_iter().map(Some).collect(),
+        d0: column(whole, "d0").into_iter().map(Some).collect(),
     };
     (sessions, Some(distance))
 }
@@ -88,8 +88,8 @@ pub fn series(recording: &Recording) -> (Vec<SessionSeries>, Option<DistanceSeri
 /// Part of what they would be off if nobody sent, that rates were off; `None` while nobody should send.
 pub fn part(sessions: &[SessionNow]) -> Option<f64> {
     let norm = |of: fn(&SessionNow) -> f64| sessions.iter().map(of).map(|bps| bps * bps).sum::<f64>().sqrt();
-    let from_zero = norm(|session| session.fair_bps);
-    (from_zero > 0.0).then(|| norm(|session| session.rate_bps - session.fair_bps) / from_zero)
+    let d0 = norm(|session| session.fair_bps);
+    (d0 > 0.0).then(|| norm(|session| session.rate_bps - session.fair_bps) / d0)
 }
 
 /// How near the sessions came to what they should have; nothing of networks without.
@@ -97,11 +97,11 @@ pub fn summary(sessions: &[SessionSeries], distance: Option<&DistanceSeries>) ->
     let Some(of_all) = distance else {
         return String::new();
     };
-    let parts = of_all.distance.iter().zip(&of_all.from_zero);
+    let parts = of_all.distance.iter().zip(&of_all.d0);
     let parts: Vec<f64> = parts
-        .filter_map(|(distance, from_zero)| distance.as_ref().zip(*from_zero))
-        .filter(|(_, from_zero)| *from_zero > 0.0)
-        .map(|(distance, from_zero)| distance / from_zero)
+        .filter_map(|(distance, d0)| distance.as_ref().zip(*d0))
+        .filter(|(_, d0)| *d0 > 0.0)
+        .map(|(distance, d0)| distance / d0)
         .collect();
     let Some(last) = parts.last() else {
         return String::new();

@@ -11,7 +11,7 @@ use slotwise_scenario::Scenario;
 use slotwise_units::{Bytes, Duration};
 
 use crate::live::{PairNow, Snapshot};
-use crate::report::{DropCount, FirstLight, FrameShape};
+use crate::report::{DropCount, FrameShape, GrantLatency};
 use crate::sessions::SessionNow;
 
 /// Of the messages' form; a tool may refuse another one.
@@ -162,7 +162,7 @@ pub struct Update {
     pub lateness_p99_ns: Option<Duration>,
     /// How long new demand has waited for light so far.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_light: Option<FirstLight>,
+    pub grant_latency: Option<GrantLatency>,
     /// Frames and pairs of edges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub star: Option<StarUpdate>,
@@ -274,7 +274,7 @@ impl Update {
             phase: now.phase.number,
             violations: Some(now.violations),
             lateness_p99_ns: now.lateness_p99,
-            first_light: now.first_light,
+            grant_latency: now.grant_latency,
             star: (now.frames > 0 && now.edges > 0).then(star),
             tables: now.tables.iter().cloned().chain(sessions_of(now)).collect(),
             drops: now.drops.clone(),

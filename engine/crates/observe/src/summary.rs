@@ -12,8 +12,8 @@ use crate::changes::By;
 use crate::compared::{Compared, compared};
 use crate::faults::FaultSummary;
 use crate::flow::{DelayReport, FlowReport};
-use crate::report::{FirstLight, PhaseReport, Report, Synchronization, scheduler_text};
-use crate::{sessions, shares, trains, workloads};
+use crate::report::{GrantLatency, PhaseReport, Report, Synchronization, scheduler_text};
+use crate::{bursts, sessions, shares, workloads};
 
 /// Warnings, or failures, beyond this number are counted in the summary.
 const MAX_SHOWN: usize = 20;
@@ -58,14 +58,14 @@ impl Report {
         text += &self.fairness();
         text += &workloads::summary(&self.workloads);
         text += &latency(&self.phases);
-        if let (Some(wait), Some(frame)) = (&self.first_light, &self.frame) {
+        if let (Some(wait), Some(frame)) = (&self.grant_latency, &self.frame) {
             text += &wait.summary(u64::from(frame.slots) * frame.slot_ns);
         }
         text += &self.stars();
-        for pair in &self.hot_pairs {
+        for pair in &self.hotspot_pairs {
             text += &line("hotspot", pair);
         }
-        text += &trains::summary(&self.series.trains);
+        text += &bursts::summary(&self.series.bursts);
         text += &sessions::summary(&self.series.sessions, self.series.distance.as_ref());
         text += &self.utilization();
         text += &self.drops();
@@ -288,7 +288,7 @@ impl Report {
     }
 }
 
-impl FirstLight {
+impl GrantLatency {
     /// Returns the line of a summary; empty if no demand was new.
     fn summary(&self, frame: Duration) -> String {
         let frames = |time: Duration| time.ns() as f64 / frame.ns() as f64;
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn unserved_demand_is_shown_with_the_quantiles() {
-        let mut wait = FirstLight {
+        let mut wait = GrantLatency {
             count: 0,
             unserved: 0,
             p50_ns: Duration::from_ms(1),

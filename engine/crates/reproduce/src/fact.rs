@@ -447,12 +447,12 @@ mod tests {
             ("a", 2.0, 4.0, 7.0, 0.0),
             ("b", 2.0, 1.0, 5.0, 0.0),
         ] {
-            let mut row = vec![0.0; recording.order.numbers.len()];
+            let mut row = vec![0.0; recording.reordering.numbers.len()];
             row[..4].copy_from_slice(&[time_s, packets, delay_ms, deviation_ms]);
-            recording.order.push(name, row);
+            recording.reordering.push(name, row);
         }
         let of = |of: &str| {
-            let fact = fact("order", "delay_deviation_ms", of, "jitter");
+            let fact = fact("reordering", "delay_deviation_ms", of, "jitter");
             measure(&fact.what, (0.0, 10.0), fact.stat, &recording, 1.0).unwrap()
         };
         // Mean 32 / 6; squares 1 + 9 + 4 * 49 less 32 * 32 / 6.

@@ -80,7 +80,7 @@ mod tests {
             case(2)
         );
         assert!(is_one(text.as_bytes()));
-        let kept = recording(text.as_bytes()).unwrap().kept;
+        let kept = recording(text.as_bytes()).unwrap().baseline;
         assert_eq!(kept.names, ["fair 4x20 heavy full"]);
         assert_eq!(
             kept.series("fair 4x20 heavy full", kept.column("p99_us").unwrap()),

@@ -152,7 +152,7 @@ impl Setup {
         let scenario = match self {
             Setup::Network(network) => &network.scenario,
             Setup::Lambda(study) => return study.names(table),
-            Setup::Kept(recording) if table == TableName::Kept => return recording.kept.names.clone(),
+            Setup::Kept(recording) if table == TableName::Baseline => return recording.baseline.names.clone(),
             Setup::Kept(_) => return Vec::new(),
         };
         names(scenario, table)

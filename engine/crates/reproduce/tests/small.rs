@@ -58,7 +58,7 @@ entries:
   title: NewReno
   published: a long queue
   facts:
-  - {text: long queue, where: x, run: newreno, measure: {table: links, column: most_queue_packets, of: [there]},
+  - {text: long queue, where: x, run: newreno, measure: {table: links, column: max_queue_packets, of: [there]},
      from_s: 0, to_s: 12, stat: max, band: [150, 200], why: x}
   - {text: what is not so, where: x, run: newreno, measure: {table: links, column: utilization, of: [there]},
      from_s: 3, to_s: 6, stat: mean, band: [2, 3], why: x}

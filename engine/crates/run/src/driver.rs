@@ -155,7 +155,7 @@ pub struct Run<C> {
     news: Newsroom,
     progress: Progress,
     frames: Vec<FrameRecord>,
-    moments: Vec<Moment>,
+    samples: Vec<Moment>,
 }
 
 impl<C: Clock> Run<C> {
@@ -167,7 +167,7 @@ impl<C: Clock> Run<C> {
             spectators,
             progress: Progress::new(scenario),
             frames: Vec::new(),
-            moments: Vec::new(),
+            samples: Vec::new(),
         }
     }
 
@@ -206,7 +206,7 @@ impl<C: Clock> Run<C> {
         view.show(&now, self.news.recent(), || self.clock.drops());
         self.spectators.events.snapshot(&now);
         if let Some(start) = self.clock.start() {
-            self.moments.push(now.moment(start));
+            self.samples.push(now.moment(start));
         }
     }
 
@@ -248,7 +248,7 @@ impl<C: Clock> Run<C> {
         let heard = interrupts.count();
         let is_interrupted = heard > 0 && !matches!(ended, Ok(State::Over));
         let ended = self.clock.end(ended, &mut self.frames)?;
-        let report = report((command, scenario), ended, (self.frames, self.moments), programs);
+        let report = report((command, scenario), ended, (self.frames, self.samples), programs);
         let mut spectators = self.spectators;
         let is_well = args.finish(home, &report, &mut spectators.events);
         if let Some(watch) = spectators.watch.filter(|_| !is_interrupted) {

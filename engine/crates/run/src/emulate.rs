@@ -71,7 +71,7 @@ pub struct EmulateArgs {
     run: RunArgs,
     /// Attach the existing interfaces listed in FILE (JSON) instead of starting hosts
     ///
-    /// A list of {"edge", "router", "station" or "opsedge": N, "port": N, "interface": NAME}, for tunnels also
+    /// A list of {"edge", "router", "station" or "ops-edge": N, "port": N, "interface": NAME}, for tunnels also
     /// "probe" (`slotwise tunnel`). Runs until SIGINT.
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,

@@ -28,8 +28,8 @@ pub enum Players {
 
 impl Players {
     fn named(self, flows: Vec<FlowReport>) -> impl Iterator<Item = FlowReport> {
-        let played_by = (self == Players::Both).then_some(Player::Engine);
-        flows.into_iter().map(move |flow| FlowReport { played_by, ..flow })
+        let generated_by = (self == Players::Both).then_some(Player::Engine);
+        flows.into_iter().map(move |flow| FlowReport { generated_by, ..flow })
     }
 }
 

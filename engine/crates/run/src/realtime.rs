@@ -22,7 +22,7 @@ use slotwise_kinds::{FrameRecord, World};
 use slotwise_netio::{CpuPlan, Ports, ThreadUse, Waker, WallClock, be_realtime};
 use slotwise_observe::lateness::{Cause, Lateness, SlotLateness};
 use slotwise_observe::recorders::routed::RoutedRecorder;
-use slotwise_observe::report::{DropCount, FirstLight, SwitchAnswers};
+use slotwise_observe::report::{DropCount, GrantLatency, SwitchAnswers};
 use slotwise_observe::series::{self, PeriodNow};
 use slotwise_scenario::Device;
 use slotwise_units::{self as units, Bytes, Instant};
@@ -30,7 +30,7 @@ use slotwise_units::{self as units, Bytes, Instant};
 use self::account::{Account, Activity};
 use self::pace::{Pace, Rest};
 use crate::attach::Attachment;
-use crate::run::{drops, first_light, poll_frame};
+use crate::run::{drops, grant_latency, poll_frame};
 use crate::switches::Switches;
 use slotwise_cli::RunError;
 use slotwise_switch::links::{Change, Interface, LinkWatch};
@@ -124,7 +124,7 @@ struct Shared {
 /// What the thread says of the fabric now and then.
 #[derive(Default, Clone)]
 struct Seen {
-    first_light: Option<FirstLight>,
+    grant_latency: Option<GrantLatency>,
     drops: Vec<DropCount>,
 }
 
@@ -249,8 +249,8 @@ impl Realtime {
     }
 
     /// How long new demand has waited for light so far, in a star.
-    pub fn first_light(&self) -> Option<FirstLight> {
-        self.seen().first_light
+    pub fn grant_latency(&self) -> Option<GrantLatency> {
+        self.seen().grant_latency
     }
 
     /// Packets dropped so far.
@@ -356,7 +356,7 @@ impl Timed {
         };
         self.next_look = now + LOOK;
         *seen = Seen {
-            first_light: first_light(&self.fabric),
+            grant_latency: grant_latency(&self.fabric),
             drops: drops(&self.fabric),
         };
     }

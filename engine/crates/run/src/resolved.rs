@@ -60,7 +60,7 @@ pub struct Node {
     pub name: String,
     /// Name in the scenario: `edge0`, or that of a router, station or OPS edge.
     pub label: String,
-    /// Type of the switch: `edge`, `router`, `station` or `opsedge`.
+    /// Type of the switch: `edge`, `router`, `station` or `ops-edge`.
     pub kind: &'static str,
     /// Number among switches of its type.
     pub number: u16,

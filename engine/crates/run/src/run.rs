@@ -15,13 +15,13 @@ use slotwise_observe::flow::FlowReport;
 use slotwise_observe::lateness::{Beat, Tunnel};
 use slotwise_observe::per_star::{per_star, voqs_between};
 use slotwise_observe::report::{
-    DropCount, FirstLight, FrameShape, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
+    DropCount, FrameShape, GrantLatency, Invariants, Moment, PairSeries, PhaseReport, REPORT_VERSION, Report, Series,
     Synchronization, Verdict, Versions,
 };
 use slotwise_observe::series;
 use slotwise_observe::stream::NetworkShape;
 use slotwise_observe::unfinished::unfinished;
-use slotwise_observe::{sessions, shares, trains};
+use slotwise_observe::{bursts, sessions, shares};
 use slotwise_scenario::{Endpoint, Scenario, TrafficKind};
 use slotwise_units::{Bytes, Instant};
 
@@ -87,11 +87,11 @@ pub fn violations(fabric: &World) -> Vec<String> {
     failures
 }
 
-/// Makes the report of a run, of which `frames` ended and `moments` were sampled.
+/// Makes the report of a run, of which `frames` ended and `samples` were sampled.
 pub fn report(
     (command, scenario): (&str, &Scenario),
     ended: Ended,
-    (frames, moments): (Vec<FrameRecord>, Vec<Moment>),
+    (frames, samples): (Vec<FrameRecord>, Vec<Moment>),
     programs: BTreeMap<&'static str, String>,
 ) -> Report {
     let Ended {
@@ -116,9 +116,9 @@ pub fn report(
         distance,
         links: series::link_series(scenario, recording),
         time_ms: series::period_times_ms(scenario, recording),
-        trains: trains::of(&recording.switches),
+        bursts: bursts::of(&recording.switches),
         tables: series::table_series(recording),
-        moments,
+        samples,
         ..series(scenario, &frames)
     };
     failures.extend(violations(fabric));
@@ -141,7 +141,7 @@ pub fn report(
     notes.extend(scenario.notes().iter().map(ToString::to_string));
     let faults = fault_report(fabric, &scenario.faults, &after_faults);
     notes.extend(faults.notes(start_of(&phases)));
-    let hot_pairs = hot_pairs(scenario, &series, &phases);
+    let hotspot_pairs = hotspot_pairs(scenario, &series, &phases);
     let duration_ns = phases.last().map_or(Instant::ZERO, |phase| phase.end) - start_of(&phases);
     let phases: Vec<PhaseReport> = scenario
         .phases
@@ -184,14 +184,14 @@ pub fn report(
         beat,
         synchronization: synchronization(scenario, fabric),
         stars: per_star(scenario, fabric, &frames),
-        first_light: first_light(fabric),
+        grant_latency: grant_latency(fabric),
         switch_answers,
         phases,
         shares: scenario
             .ring
             .as_ref()
             .map_or_else(Vec::new, |_| shares::of(&recording.fairness)),
-        hot_pairs,
+        hotspot_pairs,
         controller: for_report(controller),
         earlier_reroutes: earlier
             .statistics()
@@ -267,10 +267,10 @@ pub(crate) fn poll_frame(fabric: &mut World) -> Option<FrameRecord> {
     fabric.of_kind_mut::<kinds::Star>()?.poll_frame()
 }
 
-pub(crate) fn first_light(fabric: &World) -> Option<FirstLight> {
+pub(crate) fn grant_latency(fabric: &World) -> Option<GrantLatency> {
     let star = fabric.of_kind::<kinds::Star>()?;
-    let waits = star.first_light();
-    Some(FirstLight {
+    let waits = star.grant_latency();
+    Some(GrantLatency {
         count: waits.count(),
         unserved: star.unserved_demand(),
         p50_ns: waits.quantile(0.5),
@@ -328,7 +328,7 @@ pub(crate) fn invariants(fabric: &World) -> Invariants {
 
 pub(crate) fn drops(fabric: &World) -> Vec<DropCount> {
     let by_fabric = fabric.drops().iter().map(|(place, cause, count)| DropCount {
-        place: place.to_string(),
+        location: place.to_string(),
         reason: cause.name().into(),
         packets: count.packets,
     });
@@ -338,7 +338,7 @@ pub(crate) fn drops(fabric: &World) -> Vec<DropCount> {
             .unwrap_or_default()
             .into_iter()
             .map(move |drop| DropCount {
-                place: device.to_string(),
+                location: device.to_string(),
                 reason: format!("p4:{:?}", drop.reason),
                 packets: drop.packets,
             })
@@ -347,7 +347,7 @@ pub(crate) fn drops(fabric: &World) -> Vec<DropCount> {
 }
 
 /// The hot pairs: entries of greedy TCP from one edge (or host) to another.
-fn hot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<slotwise_observe::facts::HotPair> {
+fn hotspot_pairs(scenario: &Scenario, series: &Series, phases: &[PhaseRun]) -> Vec<slotwise_observe::facts::HotPair> {
     let edge_of = |endpoint: Endpoint| match endpoint {
         Endpoint::All => None,
         Endpoint::Edge(edge) => Some(edge),
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_star_is_known_before_its_switches_have_programs() {
-        let of = |text: &[u8]| first_light(&Network::parse(text).unwrap().empty_fabric()).is_some();
+        let of = |text: &[u8]| grant_latency(&Network::parse(text).unwrap().empty_fabric()).is_some();
         assert!(of(include_bytes!("../../../../topologies/star4.yaml")));
         assert!(of(include_bytes!("../../../../topologies/mixed.yaml")));
         assert!(!of(include_bytes!("../../../../topologies/ring8.yaml")));

@@ -32,7 +32,7 @@ use crate::commands::Order;
 use crate::driver::{Clock, Ended, Reader, State};
 use crate::flows::{PhaseBytes, Players, add_phase_flows, add_whole_flows, strange_bytes};
 use crate::hold::{Hold, HoldOrder};
-use crate::run::{PhaseRun, drops, finish_captures, first_light, invariants, poll_frame};
+use crate::run::{PhaseRun, drops, finish_captures, grant_latency, invariants, poll_frame};
 use slotwise_cli::RunError;
 use slotwise_cli::interrupts::Interrupts;
 use slotwise_cli::notes::{note, say};
@@ -288,7 +288,7 @@ impl Clock for VirtualTime<'_> {
             tables: period.tables,
             sessions: period.sessions,
             violations: invariants(fabric).total(),
-            first_light: first_light(fabric),
+            grant_latency: grant_latency(fabric),
             ..Snapshot::default()
         }
     }

@@ -162,7 +162,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         of: Device::Switch,
     },
     DeviceKind {
-        name: "opsedge",
+        name: "ops-edge",
         called: "an OPS edge",
         first_id: 5001,
         most: MAX_FIBRES,
@@ -175,7 +175,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         reach_each_other: true,
         letter: Some('o'),
         label: |scenario, edge| Some(&scenario.ops.as_ref()?.edges.get(edge)?.name),
-        restart: Some("opsedge-restart"),
+        restart: Some("ops-edge-restart"),
         count: |scenario| scenario.ops.as_ref().map_or(0, |ops| ops.edges.len()),
         mac: |edge| mac_of_kind(0xf9, edge),
         of: Device::OpsEdge,

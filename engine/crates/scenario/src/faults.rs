@@ -34,7 +34,7 @@ pub struct Faults {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FaultKind {
     /// A pair of fibres carries no light.
-    LinkCut,
+    LinkDown,
     /// A switch of a kind does nothing, a core passes no light, and comes back without program, tables and queues.
     Restart(&'static DeviceKind),
     /// The controller's process is killed, and started again.
@@ -72,7 +72,7 @@ impl FaultKind {
     /// The name in scenario files and reports.
     pub fn name(self) -> &'static str {
         match self {
-            FaultKind::LinkCut => "link-cut",
+            FaultKind::LinkDown => "link-down",
             FaultKind::Restart(kind) => kind.restart.unwrap_or_default(),
             FaultKind::ControllerRestart => "controller-restart",
             FaultKind::ClockStep { .. } => "clock-step",
@@ -117,7 +117,7 @@ pub(crate) fn kinds() -> Vec<FaultKind> {
         messages(Treatment::Reordered),
         messages(Treatment::Corrupted),
     ];
-    let link_down = std::iter::once(FaultKind::LinkCut);
+    let link_down = std::iter::once(FaultKind::LinkDown);
     link_down
         .chain(restarts.map(FaultKind::Restart))
         .chain(others)
@@ -141,7 +141,7 @@ fn is_step(kind: FaultKind) -> bool {
 /// Returns true if an edge of a star can be the target.
 fn has_edge(kind: FaultKind) -> bool {
     let of_edges = FaultKind::Restart(Device::Edge(0).kind());
-    is_step(kind) || kind == FaultKind::LinkCut || kind == of_edges
+    is_step(kind) || kind == FaultKind::LinkDown || kind == of_edges
 }
 
 section! {
@@ -149,7 +149,7 @@ section! {
     #[derive(Debug)]
     pub(crate) struct FaultKeys [r, fields, scenario: &'c Scenario] {
         /// Fault type. A link is a fibre pair, or both directions between two routers or stations. `router-restart`
-        /// needs routers, `station-restart` a ring, `switch-restart` and `opsedge-restart` optical packet switches and
+        /// needs routers, `station-restart` a ring, `switch-restart` and `ops-edge-restart` optical packet switches and
         /// their edges, `edge-restart`, `core-down` and `clock-step` a star. `controller-restart` cannot be combined
         /// with restarts of switches.
         kind: FaultKind = "kind" read(kind(r, fields, scenario)), word(words());
@@ -244,7 +244,7 @@ pub(crate) fn check(scenario: &Scenario, r: &mut Reader) {
             kind if !kind.may_be_in(scenario) => {
                 let reason = format!("nothing in this network is affected by '{}'", kind.name());
                 let there = scenario.device_kinds().filter_map(|kind| kind.restart);
-                let others = ["link-cut", "controller-restart", "messages-..."];
+                let others = ["link-down", "controller-restart", "messages-..."];
                 let expected: Vec<&str> = there.chain(others).collect();
                 r.report(format!("{place}/kind"), reason, expected.join(", "));
             }

@@ -39,7 +39,12 @@ const KEYS: [(&str, &str); 31] = [
 ];
 
 /// Words of before and of now.
-const WORDS: [(&str, &str); 2] = [("as-printed", "as-published"), ("fair", "scfq")];
+const WORDS: [(&str, &str); 4] = [
+    ("as-printed", "as-published"),
+    ("fair", "scfq"),
+    ("link-cut", "link-down"),
+    ("opsedge-restart", "ops-edge-restart"),
+];
 
 /// Name of now of a key that is written as one of before, among those that a mapping may have.
 pub(crate) fn key(written: &str, known: &[&str]) -> Option<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use slotwise_scenario::Scenario;
 
 /// Text of now, and the same of before.
-const RENAMED: [(&str, &str); 33] = [
+const RENAMED: [(&str, &str); 35] = [
     ("acks: ", "acknowledgements: "),
     ("at: ", "router: "),
     ("at: ", "station: "),
@@ -41,6 +41,8 @@ const RENAMED: [(&str, &str); 33] = [
     ("xcp_capacity_bps: ", "xcp_bps: "),
     ("as-published", "as-printed"),
     ("scfq", "fair"),
+    ("link-down", "link-cut"),
+    ("ops-edge-restart", "opsedge-restart"),
 ];
 
 fn files() -> Vec<String> {

@@ -399,7 +399,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
         "{told}"
     );
     let faults = |fault: &str| refused("seed: 1\n", &format!("seed: 1\nfaults: [{{{fault}}}]\n"));
-    let told = faults("kind: link-cut, every_ms: 100, for_ms: 10, edge: 3");
+    let told = faults("kind: link-down, every_ms: 100, for_ms: 10, edge: 3");
     assert!(
         told.contains(
             "/faults/0/edge: this scenario has no star, and only edges of a star are numbered; expected no 'edge'"
@@ -409,7 +409,7 @@ fn what_a_mesh_does_not_have_is_answered_with_what_it_has() {
     let told = faults("kind: cut");
     assert!(
         told.contains(
-            "expected link-cut or switch-restart or opsedge-restart or controller-restart or messages-lost or \
+            "expected link-down or switch-restart or ops-edge-restart or controller-restart or messages-lost or \
              messages-duplicated or messages-reordered or messages-corrupted"
         ),
         "{told}"

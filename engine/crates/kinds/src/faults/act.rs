@@ -31,7 +31,7 @@ impl World {
         let device = record.devices.first().copied();
         let happened = match kind {
             FaultKind::Restart(_) => device.is_some_and(|device| self.device_down(device)),
-            FaultKind::LinkCut => self.cut(index, true),
+            FaultKind::LinkDown => self.cut(index, true),
             FaultKind::Messages { .. } => {
                 self.net.set_treatment(index, true);
                 true
@@ -51,7 +51,7 @@ impl World {
         let device = record.devices.first().copied();
         match kind {
             FaultKind::Restart(_) => device.into_iter().for_each(|device| self.device_up(device)),
-            FaultKind::LinkCut => {
+            FaultKind::LinkDown => {
                 self.cut(index, false);
             }
             FaultKind::Messages { .. } => self.net.set_treatment(index, false),

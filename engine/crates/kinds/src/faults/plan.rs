@@ -76,7 +76,7 @@ fn again_and_again(
                 start,
                 end,
                 step: SignedDuration::ZERO,
-                in_turn: false,
+                mid_step: false,
                 messages: 0,
                 happened: false,
                 recovered: None,
@@ -95,7 +95,7 @@ fn around(random: &mut Pcg64Mcg, mean: Duration) -> Duration {
 
 fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg64Mcg, record: &mut FaultRecord) {
     match faults.kind {
-        FaultKind::LinkCut => {
+        FaultKind::LinkDown => {
             if let Some(span) = span(scenario, spans, faults, random) {
                 record.span = Some(span);
                 record.devices = spans[span].ends.map(|(device, _)| device).to_vec();
@@ -116,7 +116,7 @@ fn choose(scenario: &Scenario, spans: &[Span], faults: &Faults, random: &mut Pcg
             };
             record.devices = vec![kind.device(number)];
         }
-        FaultKind::ControllerRestart => record.in_turn = random.random(),
+        FaultKind::ControllerRestart => record.mid_step = random.random(),
         FaultKind::ClockStep { least, most } => {
             let is_slave = |edge| scenario.cores.iter().all(|core| core.master != edge);
             record.devices = vec![Device::Edge(edge(scenario, faults, random, is_slave))];
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn faults_repeat_by_seed_and_end_before_the_run() {
-        let text = "  - {kind: link-cut, every_ms: 100, for_ms: 30}\n  - {kind: core-down, every_ms: 500, for_ms: 20}";
+        let text = "  - {kind: link-down, every_ms: 100, for_ms: 30}\n  - {kind: core-down, every_ms: 500, for_ms: 20}";
         let (scenario, records) = drawn(text, 1);
         assert_eq!(records, drawn(text, 1).1);
         assert_ne!(records, drawn(text, 2).1);
         let cuts: Vec<_> = records
             .iter()
-            .filter(|record| record.kind == FaultKind::LinkCut)
+            .filter(|record| record.kind == FaultKind::LinkDown)
             .collect();
         assert!((120..230).contains(&cuts.len()), "22 s / 130 ms: {}", cuts.len());
         for pair in cuts.windows(2) {

@@ -5,7 +5,7 @@ use slotwise_cards::slotted::Slots;
 use slotwise_scenario::Scenario;
 
 use super::fibre::FibrePair;
-use super::first_light::FirstLight;
+use super::grant_latency::GrantLatency;
 use super::numbering::Numbers;
 use super::telemetry::Telemetry;
 use super::wellness::Watch;
@@ -30,7 +30,7 @@ pub struct Star {
     pub(super) fibres: Vec<FibrePair>,
     pub(super) numbers: Numbers,
     pub(super) telemetry: Telemetry,
-    pub(super) first_light: FirstLight,
+    pub(super) grant_latency: GrantLatency,
     /// Ended faults from which the stars have not recovered yet.
     pub(super) watches: Vec<Watch>,
     /// When each edge's last request left for the controller.
@@ -61,7 +61,7 @@ impl Star {
             fibres: Vec::new(),
             numbers: Numbers::default(),
             telemetry,
-            first_light: FirstLight::default(),
+            grant_latency: GrantLatency::default(),
             watches: Vec::new(),
             requests_ns: Vec::new(),
         }

@@ -16,7 +16,7 @@ pub struct BenchmarkCase {
 
 table! {
     /// Stored figures of a benchmark (`controller/bench/results/scheduling.json`); a row per case, `SCHEDULER SIZE LOAD START`.
-    Kept by case at "1" = |p, case: BenchmarkCase| {
+    Baseline by case at "1" = |p, case: BenchmarkCase| {
         p50_us "median of a call" [us] = case.p50;
         p99_us "99th percentile of a call" [us] = case.p99;
         max_us "longest call" [us] = case.max;

@@ -24,9 +24,9 @@ table! {
     Sessions by session = |p, s: SessionPeriod| {
         rate_mbps "sending rate" [Mb/s] = s.rate / s.per_mbps;
         fair_mbps "max-min rate among the active sessions" [Mb/s] = s.fair / s.per_mbps;
-        part_of_fair "ratio of the two" = ratio(s.rate, s.fair);
-        part_of_capacity "sending rate divided by the capacity of its source" = s.rate / s.capacity;
-        part_of_demand "sending rate divided by demand" = ratio(s.rate, s.demand);
+        ratio_to_fair "ratio of the two" = ratio(s.rate, s.fair);
+        ratio_to_capacity "sending rate divided by the capacity of its source" = s.rate / s.capacity;
+        ratio_to_demand "sending rate divided by demand" = ratio(s.rate, s.demand);
     }
 }
 
@@ -36,7 +36,7 @@ pub struct NetworkPeriod {
     /// D, divided by the largest capacity.
     pub distance: f64,
     /// D0, divided by the largest capacity.
-    pub from_zero: f64,
+    pub d0: f64,
     /// Distance beyond that of the slowest synchronous network.
     pub above_slow: f64,
     /// Distance of the fastest synchronous network beyond this one.
@@ -62,8 +62,8 @@ table! {
     /// With packets `above_slow`, `below_fast`, `load` and `granted` are 0.
     Distances by case = |p, n: NetworkPeriod| {
         distance "D: 2-norm of the deviation from max-min rates, divided by the largest capacity" = n.distance;
-        from_zero "D0: D if all rates were 0" = n.from_zero;
-        part "ratio of the two" = ratio(n.distance, n.from_zero);
+        d0 "D0: D if all rates were 0" = n.d0;
+        normalized_distance "ratio of the two" = ratio(n.distance, n.d0);
         above_slow "D minus that of the synchronous network with the longest requested slot, divided by D0" = n.above_slow;
         below_fast "D of the synchronous network with the shortest slot minus D, divided by D0" = n.below_fast;
         load "largest load of a node over the window, divided by its capacity; 0 without a window" = n.load;

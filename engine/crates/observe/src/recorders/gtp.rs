@@ -51,12 +51,12 @@ table! {
         loss_lists "loss lists sent by the sink" = count(s.before.sink.lists, s.after.sink.lists);
         expired_packets "packets sent under an expired grant, at a lower rate than granted"
             = count(s.before.source.expired, s.after.source.expired);
-        refused_packets "packets rejected by the sink: not requested, or with an invalid number"
+        rejected_packets "packets rejected by the sink: not requested, or with an invalid number"
             = count(s.before.sink.refused, s.after.sink.refused);
         rtt_ms "latest time from a grant to the first packet sent under it; 0 before the first" [ms] show(series)
             = s.after.sink.rtt.unwrap_or_default().milliseconds();
         received_bytes "bytes received since the start, without duplicates" [bytes] = s.after.sink.received.get() as f64;
-        flying_bytes "IP bytes in flight: sent, neither received nor known to be lost; lost packets count as full-size" [bytes]
+        in_flight_bytes "IP bytes in flight: sent, neither received nor known to be lost; lost packets count as full-size" [bytes]
             = s.in_flight().get() as f64;
     }
 }

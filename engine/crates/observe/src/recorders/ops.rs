@@ -263,11 +263,11 @@ table! {
             show(series, line) = o.bits() / (o.rate.bps() as f64 * p.seconds());
         kbps "the same" [kb/s] = o.bits() / 1e3 / p.seconds();
         frames "frames" = o.frames as f64;
-        trains "bursts, counted by labels" = o.trains as f64;
-        waited_trains "of these, bursts buffered in optical RAM; 0 at edges" = o.waited_trains as f64;
+        bursts "bursts, counted by labels" = o.trains as f64;
+        buffered_bursts "of these, bursts buffered in optical RAM; 0 at edges" = o.waited_trains as f64;
         wait_us "mean waiting time of all bursts; at edges, of packets in their queue" [us]
             = mean(o.waited.ns() as f64 / 1e3, o.waited_of);
-        most_ram_bytes "maximum backlog found by an arriving burst; 0 at edges" [bytes] show(series as ram_bytes, whole)
+        max_ram_bytes "maximum backlog found by an arriving burst; 0 at edges" [bytes] show(series as ram_bytes, whole)
             = o.ram_bytes.get() as f64;
         queue_bytes "bytes waiting at the end of the period; 0 at switches" [bytes] show(series, whole, line)
             = o.queue_bytes.get() as f64;
@@ -297,11 +297,11 @@ impl SwitchPeriod<'_> {
 table! {
     /// Optical packet switches, by the counters of their P4 program; a row per switch and period.
     Switches by switch = |p, s: SwitchPeriod<'_>| {
-        straight "bursts forwarded at once on the preferred fibre" show(series, line) = s.trains(TrainFate::Straight);
-        waited "bursts forwarded on it after buffering in optical RAM" show(series) = s.trains(TrainFate::Waited);
+        forwarded "bursts forwarded at once on the preferred fibre" show(series, line) = s.trains(TrainFate::Straight);
+        buffered "bursts forwarded on it after buffering in optical RAM" show(series) = s.trains(TrainFate::Waited);
         converted "bursts forwarded on it after wavelength conversion" show(series) = s.trains(TrainFate::Converted);
         deflected "bursts deflected to another fibre" show(series) = s.trains(TrainFate::Deflected);
-        refused "bursts blocked" show(series) = s.trains(TrainFate::Refused);
+        blocked "bursts blocked" show(series) = s.trains(TrainFate::Refused);
         dropped "frames dropped" show(series) = s.used.drops.values().sum::<u64>() as f64;
         contention "of these, because all outputs were busy" = s.dropped(DropReason::Contention);
         not_deflected "because the preferred output was busy and no deflections were left" = s.dropped(DropReason::NotDeflected);
@@ -319,17 +319,17 @@ pub(crate) struct TrainPeriod<'a> {
 
 table! {
     /// Bursts of edges of optical packet switches; a row per edge and period. Bytes are those of IP packets.
-    Trains by edge = |p, t: TrainPeriod<'_>| {
-        formed "bursts assembled by the edge" = t.trains.formed as f64;
+    Bursts by edge = |p, t: TrainPeriod<'_>| {
+        assembled "bursts assembled by the edge" = t.trains.formed as f64;
         packets "packets in these bursts" = t.trains.packets as f64;
         packet_bytes "bytes in these bursts" [bytes] = t.trains.packet_bytes.get() as f64;
-        most_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
-        refused "bursts without buffer space at an output; without aggregation counted by P4" = t.trains.refused as f64;
+        max_bytes "bytes of the largest burst" [bytes] = t.trains.most_bytes.get() as f64;
+        blocked "bursts without buffer space at an output; without aggregation counted by P4" = t.trains.refused as f64;
         delivered "bursts delivered to another edge" = t.trains.delivered as f64;
         lost "bursts lost in the network" = t.trains.lost as f64;
         lost_by_links "of these, on links between edges" = t.trains.lost_by_links as f64;
         packets_lost_by_links "packets in the lost bursts" = t.trains.packets_lost_by_links as f64;
-        straight_ms "mean transit time of the bursts delivered without a deflection; without their transmission time" [ms]
+        undeflected_ms "mean transit time of the bursts delivered without a deflection; without their transmission time" [ms]
             = mean(t.trains.straight.sum.milliseconds(), t.trains.straight.trains);
         deflected "deflected bursts delivered; deflected at a switch, or into the alternate fibre between two edges"
             = t.trains.deflected.trains as f64;
@@ -338,11 +338,11 @@ table! {
             = mean(t.trains.deflected.sum.milliseconds(), t.trains.deflected.trains);
         deflected_deviation_ms "standard deviation of this time" [ms]
             = deviation(t.trains.deflected.trains, t.trains.deflected.sum.ns(), t.trains.deflected.squares_ns2) / 1e6;
-        under_way "bursts in flight at the end of the period" = t.trains.under_way as f64;
+        in_flight "bursts in flight at the end of the period" = t.trains.under_way as f64;
         resequenced "packets from other edges that waited for resequencing" = t.trains.resequenced as f64;
-        longest_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
+        max_probe_ms "maximum time from a probe to the resulting rate; 0 without probes" [ms]
             = t.edge.probe_round_trip.milliseconds();
-        most_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
+        max_held_bytes "maximum bytes waiting in the edge; 0 without aggregation or pacing" [bytes] = t.edge.most_held.get() as f64;
         unserved "bursts without a row in `delays`: paced at the end of the period, or lost meanwhile"
             = t.edge.unserved_trains as f64;
     }
@@ -393,17 +393,17 @@ mod tests {
         for (name, number) in [
             ("lost", 7.0),
             ("packets_lost_by_links", 8.0),
-            ("straight_ms", 3.0),
+            ("undeflected_ms", 3.0),
             ("deflected", 4.0),
             ("deflected_lost", 5.0),
             ("deflected_ms", 10.0),
             ("deflected_deviation_ms", 3.0),
-            ("under_way", 9.0),
-            ("longest_probe_ms", 2.0),
-            ("most_held_bytes", 11.0),
+            ("in_flight", 9.0),
+            ("max_probe_ms", 2.0),
+            ("max_held_bytes", 11.0),
             ("unserved", 12.0),
         ] {
-            assert_eq!(recording.trains.numbers_of(name), [number], "{name}");
+            assert_eq!(recording.bursts.numbers_of(name), [number], "{name}");
         }
     }
 

@@ -96,7 +96,7 @@ impl RingRecorder {
             links,
             shares,
             is_whole: !changes.any(|change| matches!(change.what, Changed::Span { .. }))
-                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkCut | FaultKind::Restart(_))),
+                && !faults.any(|faults| matches!(faults.kind, FaultKind::LinkDown | FaultKind::Restart(_))),
             others: None,
             starts,
             watch: None,
@@ -334,7 +334,7 @@ pub(crate) struct StationPeriod<'a> {
 
 impl StationPeriod<'_> {
     /// Packets with a head-of-line delay below 1 ms.
-    fn hol_within_ms(&self) -> u64 {
+    fn hol_under_1ms_packets(&self) -> u64 {
         let within = waits::bars(&self.used.hol_delays).take_while(|(up_to_ns, _)| (*up_to_ns as f64) < NS_PER_MS);
         within.map(|(_, count)| count).sum()
     }
@@ -375,33 +375,33 @@ table! {
         offered_packets "packets offered by the station's hosts, including lost ones" = s.used.offered_packets as f64;
         accepted_kbps "rate of the offered packets that were not lost" [kb/s] = p.kbps(s.used.accepted_bytes);
         added_packets "packets added to the link" = s.used.added_packets as f64;
-        hol_within_ms "of these, packets with a head-of-line delay below 1 ms" = s.hol_within_ms() as f64;
+        hol_under_1ms_packets "of these, packets with a head-of-line delay below 1 ms" = s.hol_under_1ms_packets() as f64;
         hol_ms "mean head-of-line delay" [ms] = waits::mean(&s.used.hol_delays) / NS_PER_MS;
-        longest_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
+        max_hol_ms "maximum of these delays" [ms] = s.used.hol_delays.max() as f64 / NS_PER_MS;
         access_ms "mean waiting time in the station" [ms] = waits::mean(&s.used.access_delays) / NS_PER_MS;
-        longest_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
-        crossing_ms
+        max_access_ms "maximum of these delays" [ms] = s.used.access_delays.max() as f64 / NS_PER_MS;
+        ring_delay_ms
             "mean ring delay, from arrival at the station to the last bit at the destination; both ringlets in the rows of ringlet 0" [ms]
             = waits::mean(&s.used.crossings) / NS_PER_MS;
         delivered_packets "packets in this mean" = s.used.crossings.len() as f64;
-        longest_transit_us "maximum waiting time of a transit packet for the link" [us] = s.used.longest_transit.ns() as f64 / 1e3;
+        max_transit_us "maximum waiting time of a transit packet for the link" [us] = s.used.longest_transit.ns() as f64 / 1e3;
         queue_bytes "bytes waiting to be added at the end of the period" [bytes] show(series, whole, line)
             = s.used.buffered_bytes.get() as f64;
-        most_queue_bytes "maximum of these bytes" [bytes] = s.used.most_buffered_bytes.get() as f64;
+        max_queue_bytes "maximum of these bytes" [bytes] = s.used.most_buffered_bytes.get() as f64;
         dropped_packets "packets dropped by the line card" show(series, whole) = s.used.dropped_packets as f64;
         dropped_transit_packets "of these, transit packets" = s.used.dropped_transit_packets as f64;
         congested "fraction of the intervals in which the station was head of a congestion domain"
             = mean(s.used.congested.ns() as f64, p.length.ns());
         onsets "times it became head" = s.used.onsets as f64;
         timer_onsets "of these, because a packet waited longer than the timer" = s.used.timer_onsets as f64;
-        span "active stations in its congestion domain at the end of the period; 0 without congestion"
+        domain_stations "active stations in its congestion domain at the end of the period; 0 without congestion"
             show(series as active_stations, whole) = s.span();
-        carried_kbps "link throughput without messages" [kb/s] = s.carried_kbps(p);
+        throughput_kbps "link throughput without messages" [kb/s] = s.carried_kbps(p);
         estimate_kbps "estimate of the link throughput at the end of the period" [kb/s] = s.estimate_kbps();
-        estimate_off_kbps "error of that estimate" [kb/s] = (s.estimate_kbps() - s.carried_kbps(p)).abs();
-        told_kbps "advertised rate of the station as head, per weight; at most the link rate" [kb/s]
+        estimate_error_kbps "error of that estimate" [kb/s] = (s.estimate_kbps() - s.carried_kbps(p)).abs();
+        advertised_kbps "advertised rate of the station as head, per weight; at most the link rate" [kb/s]
             = s.kbps_of_p4(|state| state.told_rate);
-        limit_kbps "lowest add rate allowed to the station, per weight; at most the link rate" [kb/s]
+        add_rate_limit_kbps "lowest add rate allowed to the station, per weight; at most the link rate" [kb/s]
             show(series as limit_bps * 1e3, whole) = s.kbps_of_p4(|state| state.least_limit);
     }
 }
@@ -413,8 +413,8 @@ pub(crate) struct Reaction {
 
 table! {
     /// Convergence of a ring of which no span fails; a row per time at which flows start, named after the first of them.
-    Reactions by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
-        settled_ms
+    Convergence by flow at "start of a flow, from the start of the first phase" = |p, r: Reaction| {
+        convergence_ms
             "time until the add rates of all stations on the most loaded link are within 10 % of their fair rates; if never, the observation time of 2 s" [ms]
             = r.settled.milliseconds();
     }

@@ -283,7 +283,7 @@ table! {
             = l.used.queue_bytes.get() as f64;
         mean_queue_packets "mean packets waiting: total waiting time of the arrivals divided by the period (Little's law)"
             = l.used.waited.seconds() / p.seconds();
-        most_queue_packets "maximum packets waiting" = l.used.most_packets as f64;
+        max_queue_packets "maximum packets waiting" = l.used.most_packets as f64;
         wait_ms "mean waiting time of the packets queued" [ms] = mean(l.used.waited.milliseconds(), l.used.taken_packets);
         arrived_packets "packets that arrived" = l.used.arrived_packets as f64;
         dropped_packets
@@ -325,7 +325,7 @@ table! {
         goodput_kbps "in-order payload received" [kb/s] show(series, line) = f.goodput_kbps;
         delay_ms "mean end-to-end delay of the packets received; without packets, the value of the previous period" [ms] show(series)
             = f.delay_ms.0;
-        longest_delay_ms "maximum end-to-end delay; same rule" [ms] = f.delay_ms.1;
+        max_delay_ms "maximum end-to-end delay; same rule" [ms] = f.delay_ms.1;
         retransmissions "retransmissions since the start" show(series) = f.retransmissions as f64;
         timeouts "retransmission timeouts since the start" = f.timeouts as f64;
     }
@@ -337,7 +337,7 @@ pub(crate) struct OrderPeriod(OrderUse);
 table! {
     /// Packets of flows with `packet_stats: true`; a row per flow and period. Orders are those in which packets with data were sent and
     /// arrived (RFC 4737).
-    Order by flow = |p, o: OrderPeriod| {
+    Reordering by flow = |p, o: OrderPeriod| {
         packets "data packets received" = o.0.packets as f64;
         delay_ms "mean of the end-to-end delay" [ms] = mean(o.0.delay_sum.ns() as f64, o.0.packets) / 1e6;
         delay_deviation_ms "standard deviation of the end-to-end delay" [ms]
@@ -346,35 +346,35 @@ table! {
         reordered_1 "1-reordered packets (n-reordering, RFC 4737)" = o.0.reordered_1 as f64;
         reordered_3 "3-reordered packets" = o.0.reordered_3 as f64;
         mean_extent "mean reordering extent, packets" = mean(o.0.extent_sum as f64, o.0.reordered);
-        most_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
+        max_extent "maximum reordering extent, packets; at most 1024" = o.0.extent_max as f64;
         sent "data segments or datagrams sent, including retransmissions" = o.0.sent as f64;
         retransmissions "retransmissions" = o.0.retransmissions as f64;
-        needless_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
+        spurious_retransmissions "of these, spurious ones: the receiver had, or got twice, every byte"
             = o.0.needless_retransmissions as f64;
         fast_retransmits "fast recoveries" = o.0.fast_retransmits as f64;
-        needless_fast_retransmits "of these, recoveries whose first retransmission was spurious"
+        spurious_fast_retransmits "of these, recoveries whose first retransmission was spurious"
             = o.0.needless_fast_retransmits as f64;
         timeouts "retransmission timeouts" = o.0.timeouts as f64;
         goodput_kbps "in-order payload received for the first time; for UDP, all payload" [kb/s]
             = p.kbps(o.0.delivered_bytes);
         acknowledgments "pure acknowledgments received by the sender" = o.0.acknowledgments as f64;
-        bunched_acknowledgments "of these, acknowledgments within 24 us of the previous one (ACK compression)"
+        compressed_acks "of these, acknowledgments within 24 us of the previous one (ACK compression)"
             = o.0.bunched_acknowledgments as f64;
-        least_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
+        min_gap_us "minimum time between two packets sent and received back to back; 0 without any" [us]
             = o.0.gap.unwrap_or_default().0.ns() as f64 / 1e3;
-        most_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
+        max_gap_us "maximum of this time" [us] = o.0.gap.unwrap_or_default().1.ns() as f64 / 1e3;
         losses "loss episodes: recoveries or timeouts after all data in flight at the previous one was acknowledged"
             = o.0.losses as f64;
         windows_before_losses_bytes "sum of the congestion windows just before these episodes" [bytes]
             = o.0.window_before_losses.get() as f64;
-        deflected_trains "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
-        lost_trains "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
+        deflected_bursts "deflected bursts with its segments that arrived, each counted once" = o.0.trains.deflected as f64;
+        lost_bursts "bursts with its segments lost on a link between edges; without aggregation each packet is a burst"
             = o.0.trains.lost as f64;
-        timed_out_trains
+        timed_out_bursts
             "lost bursts, also of earlier periods, whose segments were all acknowledged in this period after a timeout that followed the loss"
             = o.0.trains.timed_out as f64;
-        lost_long_trains "of the lost bursts, those with at least three of its segments" = o.0.trains.lost_long as f64;
-        timed_out_long_trains "of those with a timeout, the same" = o.0.trains.timed_out_long as f64;
+        lost_long_bursts "of the lost bursts, those with at least three of its segments" = o.0.trains.lost_long as f64;
+        timed_out_long_bursts "of those with a timeout, the same" = o.0.trains.timed_out_long as f64;
     }
 }
 
@@ -405,13 +405,13 @@ mod tests {
         recording.add("f.0", &period, &OrderPeriod(order));
         for (name, number) in [
             ("losses", 6.0),
-            ("deflected_trains", 1.0),
-            ("lost_trains", 5.0),
-            ("timed_out_trains", 4.0),
-            ("lost_long_trains", 3.0),
-            ("timed_out_long_trains", 2.0),
+            ("deflected_bursts", 1.0),
+            ("lost_bursts", 5.0),
+            ("timed_out_bursts", 4.0),
+            ("lost_long_bursts", 3.0),
+            ("timed_out_long_bursts", 2.0),
         ] {
-            assert_eq!(recording.order.numbers_of(name), [number], "{name}");
+            assert_eq!(recording.reordering.numbers_of(name), [number], "{name}");
         }
     }
 
@@ -460,7 +460,11 @@ mod tests {
         assert_eq!(table.names.len(), 2 * 16);
         assert_eq!(table.names[..2], ["node0/0", "node1/1"]);
         assert_eq!(table.numbers_of("time_s")[16], 0.02);
-        assert_eq!(table.numbers_of("limit_kbps")[0], 150_000.0, "there is no limit");
+        assert_eq!(
+            table.numbers_of("add_rate_limit_kbps")[0],
+            150_000.0,
+            "there is no limit"
+        );
         assert_eq!(table.numbers_of("added_packets").iter().sum::<f64>(), 0.0);
     }
 }

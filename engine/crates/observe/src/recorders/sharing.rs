@@ -149,11 +149,11 @@ impl Sharing {
         let off = self.rates_bps.iter().zip(&self.fair_bps);
         let off: Vec<f64> = off.map(|(rate, fair)| (rate - fair).abs()).collect();
         let norm = |numbers: &[f64]| numbers.iter().map(|number| number * number).sum::<f64>().sqrt() / most_bps;
-        let (distance, from_zero) = (norm(&off), norm(&self.fair_bps));
+        let (distance, d0) = (norm(&off), norm(&self.fair_bps));
         let (rate, fair): (f64, f64) = (self.rates_bps.iter().sum(), self.fair_bps.iter().sum());
         let row = NetworkPeriod {
             distance,
-            from_zero,
+            d0,
             rate,
             fair,
             capacity: sources.values().sum(),

@@ -380,7 +380,7 @@ table! {
         backlog_bytes "bytes waiting at the end of the period" [bytes] = q.used.backlog_bytes.get() as f64;
         backlog_packets "packets waiting at the end of the period" = q.used.backlog_packets as f64;
         mean_backlog_bytes "bytes waiting, averaged over the period" [bytes] = q.used.backlog_time.byte_ns() as f64 / p.ns();
-        most_backlog_bytes "maximum bytes waiting" [bytes] = q.used.most_backlog_bytes.get() as f64;
+        max_backlog_bytes "maximum bytes waiting" [bytes] = q.used.most_backlog_bytes.get() as f64;
         granted_slots "slots granted" = q.used.granted_slots as f64;
         granted_bytes "capacity of these slots in full-size packets" [bytes] = (q.used.granted_slots * q.slot_bytes) as f64;
         sent_bytes "bytes sent on the fibre" [bytes] = q.used.sent_bytes.get() as f64;
@@ -440,7 +440,7 @@ pub(crate) struct ControlPeriod {
 table! {
     /// Signaling of a star; a row per core, `coreC`, and period.
     Control by core = |p, c: ControlPeriod| {
-        ungranted_percent "slots of an edge without a granted VOQ, percent of all slots; mean over the edges"
+        idle_percent "slots of an edge without a granted VOQ, percent of all slots; mean over the edges"
             = 100.0 * (1.0 - c.granted_slots as f64 / c.edge_slots);
         signaling_percent "signaling overhead: bytes of requests and beacons sent, in or out of band, relative to the length of their slots"
             = 100.0 * c.message_bytes as f64 / c.edge_bytes;

@@ -26,7 +26,7 @@ table! {
         hol_packets "packets with this head-of-line delay" = w.head_of_line as f64;
         access_packets
             "packets with this waiting time in the station; at an edge, bursts paced by their macroflow for this time" = w.access as f64;
-        crossing_packets "packets with this ring delay; both ringlets in the rows of ringlet 0" = w.crossing as f64;
+        ring_delay_packets "packets with this ring delay; both ringlets in the rows of ringlet 0" = w.crossing as f64;
     }
 }
 

@@ -92,11 +92,11 @@ fn updates(report: &Report) -> BTreeMap<Duration, Update> {
     for (period, at_ms) in report.series.time_ms.iter().enumerate() {
         updates.entry(clock.at_ms(*at_ms)).or_default().tables = tables(&report.series, period);
     }
-    for moment in &report.series.moments {
+    for moment in &report.series.samples {
         let update = updates.entry(clock.at_ms(moment.time_ms)).or_default();
         update.violations = Some(moment.violations);
         update.lateness_p99_ns = moment.lateness_p99_ns;
-        update.first_light = moment.first_light;
+        update.grant_latency = moment.grant_latency;
     }
     for news in news(report, &clock) {
         updates.entry(news.at_ns).or_default().news.push(news);
@@ -197,7 +197,7 @@ fn of_sessions(series: &Series, period: usize) -> impl Iterator<Item = TableUpda
         names: vec!["all sessions".into()],
         columns: vec![
             ("distance", vec![all.distance[period].unwrap_or_default()]),
-            ("from_zero", vec![all.from_zero[period].unwrap_or_default()]),
+            ("d0", vec![all.d0[period].unwrap_or_default()]),
         ],
     });
     rates.into_iter().chain(distances)

@@ -96,7 +96,7 @@ struct Watch {
 #[derive(Debug, Clone, Copy)]
 struct Distance {
     own: f64,
-    from_zero: f64,
+    d0: f64,
 }
 
 impl Cases {
@@ -238,12 +238,10 @@ impl Cases {
             }
         }
         for row in 0..made.distances.names.len() {
-            let [own, from_zero] = ["distance", "from_zero"].map(|column| made.distances.numbers_of(column)[row]);
+            let [own, d0] = ["distance", "d0"].map(|column| made.distances.numbers_of(column)[row]);
             let of_bound = |bound: Option<&Vec<Distance>>| {
                 let other = bound.and_then(|bound| bound.get(row));
-                other
-                    .filter(|_| from_zero > 0.0)
-                    .map_or(0.0, |other| (own - other.own) / from_zero)
+                other.filter(|_| d0 > 0.0).map_or(0.0, |other| (own - other.own) / d0)
             };
             let numbers = row_of(&made.distances, row, |column, number| match column {
                 "rate_mbps" | "fair_mbps" => number / scale,
@@ -413,9 +411,9 @@ impl Watch {
         let by = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let own = Distance {
             own: sample.distance() / self.most_mbps,
-            from_zero: sample.distance_from_zero() / self.most_mbps,
+            d0: sample.distance_from_zero() / self.most_mbps,
         };
-        let beyond = |other: Option<Distance>| other.map_or(0.0, |other| by(own.own - other.own, own.from_zero));
+        let beyond = |other: Option<Distance>| other.map_or(0.0, |other| by(own.own - other.own, own.d0));
         let (rate, fair): (f64, f64) = (sample.rates.iter().sum(), sample.fair.iter().sum());
         let off = sample
             .rates
@@ -424,7 +422,7 @@ impl Watch {
             .map(|(rate, fair)| (rate - fair).abs());
         let row = NetworkPeriod {
             distance: own.own,
-            from_zero: own.from_zero,
+            d0: own.d0,
             above_slow: beyond(slow),
             below_fast: -beyond(fast),
             load,

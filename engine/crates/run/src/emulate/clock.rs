@@ -152,7 +152,7 @@ impl Clock for Wall<'_> {
             sessions: period.sessions,
             violations: running.fabric.violations(),
             lateness_p99: Some(running.fabric.lateness_p99()),
-            first_light: running.fabric.first_light(),
+            grant_latency: running.fabric.grant_latency(),
             ..Snapshot::default()
         }
     }

@@ -245,7 +245,7 @@ impl Emulation<'_> {
                         false => &mut phase.flows,
                     };
                     flows.push(FlowReport {
-                        played_by: Some(Player::Linux),
+                        generated_by: Some(Player::Linux),
                         ..flow
                     });
                 }
@@ -257,7 +257,7 @@ impl Emulation<'_> {
                     let mut entry = event.clone();
                     if let Some(fields) = entry.as_object_mut() {
                         fields.remove("event");
-                        fields.insert("played_by".into(), "linux".into());
+                        fields.insert("generated_by".into(), "linux".into());
                     }
                     phase.files.push(entry);
                 }

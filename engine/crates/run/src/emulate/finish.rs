@@ -92,7 +92,7 @@ impl Emulation<'_> {
         if let Some((neighbours, stolen_ns)) = seen {
             lateness.cpu = CpuPlan::new().fabric_cpu();
             lateness.stolen_ns = stolen_ns;
-            lateness.neighbours = neighbours;
+            lateness.competing_threads = neighbours;
         }
         if let Some(bmv2) = &self.bmv2
             && let Err(error) = bmv2.read_drops(self.home, &mut fabric)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What became of trains at optical packet switches in a run, by their P4's counters.
+//! Bursts at optical packet switches by outcome, from the counters of P4.
 
 use crate::Table;
 use serde::{Deserialize, Serialize};
@@ -7,59 +7,59 @@ use serde::{Deserialize, Serialize};
 use crate::series::{link_column, link_count};
 use crate::summary::line;
 
-/// Trains that came to a switch, a number a period.
+/// Bursts that arrived at a switch by outcome, one number per period.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SwitchTrains {
-    /// The switch.
+pub struct SwitchBursts {
+    /// Name of the switch.
     pub switch: String,
-    /// Left at once by the fibre of their choice.
-    pub straight: Vec<u64>,
-    /// Left by it after a wait in optical RAM.
-    pub waited: Vec<u64>,
-    /// Left by it on another wavelength.
+    /// Forwarded at once on the preferred fibre.
+    pub forwarded: Vec<u64>,
+    /// Forwarded on it after buffering in optical RAM.
+    pub buffered: Vec<u64>,
+    /// Forwarded on it after wavelength conversion.
     pub converted: Vec<u64>,
-    /// Left by another fibre.
+    /// Deflected to another fibre.
     pub deflected: Vec<u64>,
-    /// Dropped.
-    pub refused: Vec<u64>,
+    /// Blocked, and so lost.
+    pub blocked: Vec<u64>,
 }
 
-/// Of the rows of all switches, which are by period, then by switch.
-pub fn of(switches: &Table) -> Vec<SwitchTrains> {
+/// Returns the series of the rows of all switches, which are by period, then by switch.
+pub fn of(switches: &Table) -> Vec<SwitchBursts> {
     let each = (0..link_count(switches)).map(|switch| {
         let column = |name| {
             let numbers = link_column(switches, name, switch).into_iter();
             numbers.map(|number| number as u64).collect()
         };
-        SwitchTrains {
+        SwitchBursts {
             switch: switches.names[switch].clone(),
-            straight: column("straight"),
-            waited: column("waited"),
+            forwarded: column("forwarded"),
+            buffered: column("buffered"),
             converted: column("converted"),
             deflected: column("deflected"),
-            refused: column("refused"),
+            blocked: column("blocked"),
         }
     });
     each.collect()
 }
 
 /// Returns the line on bursts by outcome, and on the switch that blocked most; empty without optical packet switches.
-pub fn summary(switches: &[SwitchTrains]) -> String {
-    let total = |of: fn(&SwitchTrains) -> &Vec<u64>| -> u64 { switches.iter().flat_map(of).sum() };
+pub fn summary(switches: &[SwitchBursts]) -> String {
+    let total = |of: fn(&SwitchBursts) -> &Vec<u64>| -> u64 { switches.iter().flat_map(of).sum() };
     let outcomes = [
-        ("forwarded", total(|it| &it.straight)),
-        ("buffered", total(|it| &it.waited)),
+        ("forwarded", total(|it| &it.forwarded)),
+        ("buffered", total(|it| &it.buffered)),
         ("converted", total(|it| &it.converted)),
         ("deflected", total(|it| &it.deflected)),
     ];
-    let blocked = total(|it| &it.refused);
+    let blocked = total(|it| &it.blocked);
     let all = outcomes.iter().map(|(_, count)| count).sum::<u64>() + blocked;
     if all == 0 {
         return String::new();
     }
     let counts = outcomes.iter().filter(|(_, count)| *count > 0);
     let mut counts: Vec<String> = counts.map(|(outcome, count)| format!("{count} {outcome}")).collect();
-    let blocked_at = |it: &SwitchTrains| it.refused.iter().sum::<u64>();
+    let blocked_at = |it: &SwitchBursts| it.blocked.iter().sum::<u64>();
     let worst = switches.iter().max_by_key(|it| blocked_at(it));
     counts.push(match worst.filter(|it| blocked_at(it) > 0) {
         Some(worst) => {
@@ -80,12 +80,12 @@ mod tests {
     use super::*;
     use crate::record::TableName;
 
-    fn switch(name: &str, straight: u64, refused: u64) -> SwitchTrains {
-        SwitchTrains {
+    fn switch(name: &str, forwarded: u64, blocked: u64) -> SwitchBursts {
+        SwitchBursts {
             switch: name.to_owned(),
-            straight: vec![straight, 1],
-            refused: vec![refused, 0],
-            ..SwitchTrains::default()
+            forwarded: vec![forwarded, 1],
+            blocked: vec![blocked, 0],
+            ..SwitchBursts::default()
         }
     }
 
@@ -106,19 +106,19 @@ mod tests {
     #[test]
     fn rows_are_sorted_out_by_switch() {
         let mut table = TableName::Switches.empty();
-        for (name, straight, deflected) in [("s0", 1.0, 0.0), ("s1", 2.0, 3.0), ("s0", 4.0, 0.0), ("s1", 5.0, 6.0)] {
+        for (name, forwarded, deflected) in [("s0", 1.0, 0.0), ("s1", 2.0, 3.0), ("s0", 4.0, 0.0), ("s1", 5.0, 6.0)] {
             table.names.push(name.to_owned());
             for numbers in &mut table.numbers {
                 numbers.push(0.0);
             }
-            for (column, number) in [("straight", straight), ("deflected", deflected)] {
+            for (column, number) in [("forwarded", forwarded), ("deflected", deflected)] {
                 let column = table.column(column).expect("switches have it");
                 *table.numbers[column].last_mut().expect("it was pushed") = number;
             }
         }
         let found = of(&table);
         assert_eq!(found.len(), 2);
-        assert_eq!((&found[1].switch[..], &found[1].straight[..]), ("s1", &[2, 5][..]));
+        assert_eq!((&found[1].switch[..], &found[1].forwarded[..]), ("s1", &[2, 5][..]));
         assert_eq!(found[1].deflected, [3, 6]);
         assert_eq!(found[0].deflected, [0, 0]);
     }

@@ -18,15 +18,15 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Waits of new demand, all VOQs together.
 #[derive(Debug, Clone)]
-pub struct FirstLight {
+pub struct GrantLatency {
     waits: Histogram<u64>,
     /// Demand that is gone, and had no light.
     lost: u64,
 }
 
-impl Default for FirstLight {
+impl Default for GrantLatency {
     fn default() -> Self {
-        FirstLight {
+        GrantLatency {
             waits: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
                 .expect("bounds and digits are allowed"),
             lost: 0,
@@ -34,7 +34,7 @@ impl Default for FirstLight {
     }
 }
 
-impl FirstLight {
+impl GrantLatency {
     pub(super) fn waited(&mut self, wait_ns: u64) {
         self.waits.saturating_record(wait_ns);
     }
@@ -57,22 +57,22 @@ impl FirstLight {
 
 impl<'a> View<'a, Star> {
     /// How long new demand waited for light since the start.
-    pub fn first_light(&self) -> &'a FirstLight {
-        &self.kind.first_light
+    pub fn grant_latency(&self) -> &'a GrantLatency {
+        &self.kind.grant_latency
     }
 
     /// Number of times that demand was new and got no light: it was lost, or waits now.
     pub fn unserved_demand(&self) -> u64 {
         let edges = 0..self.kind.edges.len() as u16;
         let waiting = edges.map(|edge| edge_card(self.look, edge).unserved_demand());
-        self.kind.first_light.lost + waiting.sum::<u64>()
+        self.kind.grant_latency.lost + waiting.sum::<u64>()
     }
 }
 
 impl Star {
     /// Notes that all that waits in an edge is about to be lost.
     pub(super) fn loses_demand(&mut self, look: Look<'_>, edge: u16) {
-        self.first_light.lost += edge_card(look, edge).unserved_demand();
+        self.grant_latency.lost += edge_card(look, edge).unserved_demand();
     }
 
     pub(super) fn light_for(&mut self, now_ns: u64, fibre: usize, demand: NewDemand) {
@@ -83,9 +83,9 @@ impl Star {
         match fibre.is_up() {
             true => {
                 let light_ns = now_ns + fibre.delay_ns;
-                self.first_light.waited(light_ns - demand.at.ns());
+                self.grant_latency.waited(light_ns - demand.at.ns());
             }
-            false => self.first_light.lost += 1,
+            false => self.grant_latency.lost += 1,
         }
     }
 }

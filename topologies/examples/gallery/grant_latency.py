@@ -18,6 +18,6 @@ slots.step(pair["frame_ms"], pair["granted_slots"], where="post", color="#1f5fa8
 slots.set(ylabel="slots granted per frame", xlabel="time, ms")
 for axes in (demand, slots):
     axes.axvline(100, color="#888888", linestyle=":")
-figure.savefig("first_light.png", dpi=100)
+figure.savefig("grant_latency.png", dpi=100)
 late_ms = pair[(pair["frame_ms"] > 100) & (pair["granted_slots"] >= 10)]["frame_ms"].iloc[0] - 100
 print(f"{late_ms:.1f} ms to ten slots per frame")
