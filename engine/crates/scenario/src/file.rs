@@ -40,8 +40,8 @@ pub(crate) enum NetworkType {
 
 const ALL: &[NetworkType] = &[Star, Routers, Mixed, Ring, Ops];
 const NONE: &[NetworkType] = &[];
-const STARS: &[NetworkType] = &[Star, Mixed];
-const ROUTED: &[NetworkType] = &[Routers, Mixed];
+pub(crate) const STARS: &[NetworkType] = &[Star, Mixed];
+pub(crate) const ROUTED: &[NetworkType] = &[Routers, Mixed];
 /// Types with groups of hosts.
 const GROUPED: &[NetworkType] = &[Routers, Mixed, Ring, Ops];
 pub(crate) const CORES: RangeInclusive<usize> = 1..=MAX_CORES as usize;
@@ -66,22 +66,11 @@ impl NetworkType {
         keys.map(|key| key.key).collect()
     }
 
-    /// Applications of the controller that have its switches ([`DeviceKind::app`](crate::DeviceKind)).
-    fn apps(self) -> &'static [&'static str] {
-        match self {
-            Star => &["star"],
-            Routers => &["routes"],
-            Mixed => &["star", "routes"],
-            Ring => &["ring"],
-            Ops => &["ops"],
-        }
-    }
-
     /// Returns true if a network of this type can have a fault.
-    fn may_have(self, fault: FaultKind) -> bool {
+    pub(crate) fn may_have(self, fault: FaultKind) -> bool {
         match fault {
             FaultKind::ClockStep { .. } => STARS.contains(&self),
-            FaultKind::Restart(kind) => self.apps().contains(&kind.app),
+            FaultKind::Restart(kind) => kind.networks.contains(&self),
             _ => true,
         }
     }
