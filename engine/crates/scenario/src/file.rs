@@ -13,6 +13,7 @@ use crate::faults::{self, FAULTS, FaultKeys, FaultKind};
 use crate::model::{Controller, Core, Edge, Frame, LinkChange, Queues};
 use crate::ops::{AggregationKeys, StarClass};
 use crate::optics::Optics;
+use crate::own::SECTIONS;
 use crate::parse::DURATION_MS;
 use crate::phases::{PHASES, Phase};
 use crate::routed::{self, FlowKeys, HostsChange, RouterLinkChange, SpanChange};
@@ -394,8 +395,9 @@ pub(crate) fn schema() -> Doc {
         ("additionalProperties", Doc::scalar("false".into(), 0)),
         ("required", texts(of_all.map(|key| key.key))),
     ]);
-    let others = by(required(&"ops"), rules(Ops), rules(Star));
-    let others = by(required(&"ring"), rules(Ring), others);
+    let others = SECTIONS.iter().rev().fold(rules(Star), |others, section| {
+        by(required(&section.key), rules(section.network), others)
+    });
     let routed = by(any(&OF_STAR), rules(Mixed), rules(Routers));
     by(any(&OF_ROUTERS), routed, others).take_into(&mut schema, |_| true);
     let properties = keys
