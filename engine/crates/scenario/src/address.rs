@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use slotwise_wire::{MAX_FIBRES, MAX_STATIONS, PORT_OPTICAL_BASE};
 
+use crate::file::{NetworkType, ROUTED, STARS};
 use crate::model::Scenario;
 
 /// An Ethernet address.
@@ -42,6 +43,8 @@ pub struct DeviceKind {
     pub program: &'static str,
     /// The controller's application that has them.
     pub app: &'static str,
+    /// Network types that have them.
+    pub(crate) networks: &'static [NetworkType],
     /// Its counter of what it drops.
     pub drop_counter: &'static str,
     /// Its table of ways to hosts, where hosts wait for one.
@@ -73,6 +76,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "edge",
         app: "star",
+        networks: STARS,
         drop_counter: "EdgeIngress.drops",
         routes: None,
         is_slotted: true,
@@ -92,6 +96,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "core",
         app: "star",
+        networks: STARS,
         drop_counter: "CoreIngress.drops",
         routes: None,
         is_slotted: true,
@@ -111,6 +116,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "router",
         app: "routes",
+        networks: ROUTED,
         drop_counter: "RouterIngress.drops",
         routes: Some("RouterIngress.ipv4_route"),
         is_slotted: false,
@@ -130,6 +136,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_STATIONS,
         program: "ring",
         app: "ring",
+        networks: &[NetworkType::Ring],
         drop_counter: "RingIngress.drops",
         routes: Some("RingIngress.ipv4_route"),
         is_slotted: false,
@@ -149,6 +156,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "ops",
         app: "ops",
+        networks: &[NetworkType::Ops],
         drop_counter: "OpsIngress.drops",
         routes: None,
         is_slotted: false,
@@ -168,6 +176,7 @@ static KINDS: [DeviceKind; Device::KINDS] = [
         most: MAX_FIBRES,
         program: "edge",
         app: "ops",
+        networks: &[NetworkType::Ops],
         drop_counter: "EdgeIngress.drops",
         routes: Some("EdgeIngress.ipv4_route"),
         is_slotted: false,
@@ -379,6 +388,7 @@ mod tests {
     use slotwise_wire::limits;
 
     use super::*;
+    use crate::faults::FaultKind;
 
     #[test]
     fn device_ids_go_both_ways() {
@@ -400,6 +410,25 @@ mod tests {
         for id in [0, 241, 1000, 1241, 3000, 3256, u64::MAX] {
             assert_eq!(Device::from_id(id), None, "{id}");
         }
+    }
+
+    #[test]
+    fn restart_faults_do_not_depend_on_applications() {
+        // Another kind of switches in rings, with the application of routers.
+        let twin = DeviceKind {
+            name: "twin",
+            networks: &[NetworkType::Ring],
+            restart: Some("twin-restart"),
+            ..*Device::Router(0).kind()
+        };
+        let fault = FaultKind::Restart(Box::leak(Box::new(twin)));
+        assert!(NetworkType::Ring.may_have(fault));
+        for other in [NetworkType::Routers, NetworkType::Mixed, NetworkType::Star] {
+            assert!(!other.may_have(fault), "{other:?}");
+        }
+        let of_routers = FaultKind::Restart(Device::Router(0).kind());
+        assert!(ROUTED.iter().all(|network| network.may_have(of_routers)));
+        assert!(!NetworkType::Ring.may_have(of_routers));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use slotwise_wire::limits;
 
 use crate::doc::Doc;
 use crate::model::{Edge, Fibre, Hosts, Queues};
-use crate::ops::EdgesOfSwitches;
+use crate::ops::{self, EdgesOfSwitches};
+use crate::own::NetworkSection;
 use crate::parse::Parts;
 use crate::reader::{Fields, Reader, is_name};
 use crate::renamed::is_before;
@@ -210,7 +211,6 @@ fn groups(doc: &mut Doc, parts: Parts) {
     if !parts.has_groups() {
         return;
     }
-    let key = parts.own.map_or("router", |section| section.hosts_at);
     if !parts.star && is_missing(doc, "hosts") {
         let line = doc.line();
         let group = |(index, node): (usize, String)| {
@@ -219,7 +219,7 @@ fn groups(doc: &mut Doc, parts: Parts) {
             group.set(AT, Doc::text(&node, line));
             group
         };
-        let groups = nodes(doc, key).into_iter().enumerate().map(group);
+        let groups = nodes(doc, parts.own).into_iter().enumerate().map(group);
         doc.set("hosts", Doc::list(groups.collect(), line));
     }
     let path: &[&str] = if parts.star { &["hosts", "groups"] } else { &["hosts"] };
@@ -230,21 +230,17 @@ fn groups(doc: &mut Doc, parts: Parts) {
 }
 
 /// Names of the nodes that hosts may be at.
-fn nodes(doc: &mut Doc, key: &str) -> Vec<String> {
+fn nodes(doc: &mut Doc, own: Option<&NetworkSection>) -> Vec<String> {
     let switches = elements(doc, &["ops", "switches"]).len();
     let each = doc
         .at_mut(&["ops", "edges"])
         .and_then(|edges| edges.get("edges_per_switch")?.as_u64());
-    if let ("edge", Some(each)) = (key, each) {
+    if let (true, Some(each)) = (own.is_some_and(|own| own.key == ops::SECTION.key), each) {
         return (0..switches as u64 * each.min(1000))
             .map(|number| format!("e{number}"))
             .collect();
     }
-    let path: &[&str] = match key {
-        "station" => &["ring", "stations"],
-        "edge" => &["ops", "edges"],
-        _ => &["routers"],
-    };
+    let path = own.map_or(&["routers"][..], |section| section.hosts_list);
     let name = |node: &mut Doc| node.get("name").unwrap_or(node).as_str().map(str::to_owned);
     elements(doc, path).iter_mut().filter_map(name).collect()
 }

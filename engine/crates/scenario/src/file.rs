@@ -13,6 +13,7 @@ use crate::faults::{self, FAULTS, FaultKeys, FaultKind};
 use crate::model::{Controller, Core, Edge, Frame, LinkChange, Queues};
 use crate::ops::{AggregationKeys, StarClass};
 use crate::optics::Optics;
+use crate::own::SECTIONS;
 use crate::parse::DURATION_MS;
 use crate::phases::{PHASES, Phase};
 use crate::routed::{self, FlowKeys, HostsChange, RouterLinkChange, SpanChange};
@@ -40,8 +41,8 @@ pub(crate) enum NetworkType {
 
 const ALL: &[NetworkType] = &[Star, Routers, Mixed, Ring, Ops];
 const NONE: &[NetworkType] = &[];
-const STARS: &[NetworkType] = &[Star, Mixed];
-const ROUTED: &[NetworkType] = &[Routers, Mixed];
+pub(crate) const STARS: &[NetworkType] = &[Star, Mixed];
+pub(crate) const ROUTED: &[NetworkType] = &[Routers, Mixed];
 /// Types with groups of hosts.
 const GROUPED: &[NetworkType] = &[Routers, Mixed, Ring, Ops];
 pub(crate) const CORES: RangeInclusive<usize> = 1..=MAX_CORES as usize;
@@ -66,22 +67,11 @@ impl NetworkType {
         keys.map(|key| key.key).collect()
     }
 
-    /// Applications of the controller that have its switches ([`DeviceKind::app`](crate::DeviceKind)).
-    fn apps(self) -> &'static [&'static str] {
-        match self {
-            Star => &["star"],
-            Routers => &["routes"],
-            Mixed => &["star", "routes"],
-            Ring => &["ring"],
-            Ops => &["ops"],
-        }
-    }
-
     /// Returns true if a network of this type can have a fault.
-    fn may_have(self, fault: FaultKind) -> bool {
+    pub(crate) fn may_have(self, fault: FaultKind) -> bool {
         match fault {
             FaultKind::ClockStep { .. } => STARS.contains(&self),
-            FaultKind::Restart(kind) => self.apps().contains(&kind.app),
+            FaultKind::Restart(kind) => kind.networks.contains(&self),
             _ => true,
         }
     }
@@ -405,8 +395,9 @@ pub(crate) fn schema() -> Doc {
         ("additionalProperties", Doc::scalar("false".into(), 0)),
         ("required", texts(of_all.map(|key| key.key))),
     ]);
-    let others = by(required(&"ops"), rules(Ops), rules(Star));
-    let others = by(required(&"ring"), rules(Ring), others);
+    let others = SECTIONS.iter().rev().fold(rules(Star), |others, section| {
+        by(required(&section.key), rules(section.network), others)
+    });
     let routed = by(any(&OF_STAR), rules(Mixed), rules(Routers));
     by(any(&OF_ROUTERS), routed, others).take_into(&mut schema, |_| true);
     let properties = keys

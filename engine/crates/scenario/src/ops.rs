@@ -275,6 +275,8 @@ pub(crate) static SECTION: NetworkSection = NetworkSection {
     schema: <OpsKeys as crate::section::Section>::described,
     called: "an OPS network",
     hosts_at: "edge",
+    hosts_list: &["ops", "edges"],
+    name_lists: &[&["ops", "switches"]],
     device: Device::OpsEdge,
     read: |r, fields, scenario| scenario.ops = parse::ops(r, fields),
     check: check::check,
@@ -287,7 +289,6 @@ pub(crate) static SECTION: NetworkSection = NetworkSection {
             .map(|[there, back]| (there, back));
         let (spans, spans_back) = ways.unzip();
         Some(OwnNodes {
-            list: "/ops/edges",
             names: ops.edges.iter().map(|edge| edge.name.clone()).collect(),
             spans,
             spans_back,

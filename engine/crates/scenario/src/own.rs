@@ -21,6 +21,10 @@ pub(crate) struct NetworkSection {
     pub(crate) called: &'static str,
     /// What a group of hosts calls the node that it is at.
     pub(crate) hosts_at: &'static str,
+    /// Path of the list of those nodes in a file.
+    pub(crate) hosts_list: &'static [&'static str],
+    /// Paths of lists of names; ranges in them are unfolded.
+    pub(crate) name_lists: &'static [&'static [&'static str]],
     /// The node of a number where hosts may be.
     pub(crate) device: fn(u16) -> Device,
     /// Reads it.
@@ -33,8 +37,6 @@ pub(crate) struct NetworkSection {
 
 /// Nodes of such a network.
 pub(crate) struct OwnNodes {
-    /// Where the file has them.
-    pub(crate) list: &'static str,
     /// As the file calls them, by number.
     pub(crate) names: Vec<String>,
     /// Names of what goes dark together, in the order in which the fabric has it.

@@ -9,6 +9,7 @@ mod flows;
 mod weights;
 
 use crate::doc::{Doc, Mapping};
+use crate::own::SECTIONS;
 use crate::parse::Parts;
 use crate::problem::Problem;
 use crate::reader::Reader;
@@ -20,8 +21,8 @@ const MAX_SIZE: usize = 16_000_000;
 const MAX_ELEMENTS: u64 = 10_000;
 /// Keys whose value is a list in a single entry.
 const LISTS: [&str; 7] = ["between", "classes", "command", "fibres", "hold", "hold_ms", "loss"];
-/// Lists of names.
-const NAMES: [&[&str]; 3] = [&["routers"], &["ring", "stations"], &["ops", "switches"]];
+/// List of names outside of the sections of networks.
+const NAMES: &[&str] = &["routers"];
 /// Lists of entries other than flows.
 const ENTRIES: [&[&str]; 10] = [
     &["edges"],
@@ -47,7 +48,8 @@ pub(crate) fn unfold(doc: &mut Doc, r: &mut Reader, complete: impl Fn(&mut Doc))
         }
     }
     let mut unfolding = Unfolding { r, size: 0 };
-    for path in NAMES {
+    let of_sections = SECTIONS.iter().flat_map(|section| section.name_lists);
+    for path in std::iter::once(&NAMES).chain(of_sections) {
         unfolding.names(doc, path);
     }
     for path in ENTRIES {
@@ -252,7 +254,8 @@ impl Unfolding<'_> {
     }
 }
 
-fn pointer(path: &[&str]) -> String {
+/// JSON pointer of a path.
+pub(crate) fn pointer(path: &[&str]) -> String {
     path.iter().map(|key| format!("/{key}")).collect()
 }
 

@@ -231,13 +231,14 @@ pub(crate) static SECTION: NetworkSection = NetworkSection {
     schema: RingKeys::described,
     called: "a ring",
     hosts_at: "station",
+    hosts_list: &["ring", "stations"],
+    name_lists: &[&["ring", "stations"]],
     device: Device::Station,
     read: |r, fields, scenario| scenario.ring = ring(r, fields),
     check,
     nodes: |scenario| {
         let ring = scenario.ring.as_ref()?;
         Some(OwnNodes {
-            list: "/ring/stations",
             names: ring.stations.iter().map(|station| station.name.clone()).collect(),
             spans: ring.spans().map(|span| ring.span_name(span)).collect(),
             // Of two stations either order is a span of its own.

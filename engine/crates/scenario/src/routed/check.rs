@@ -12,6 +12,7 @@ use crate::address::{Device, Endpoint, HostId};
 use crate::check::at_most_flows;
 use crate::model::Scenario;
 use crate::reader::Reader;
+use crate::repeat::pointer;
 
 /// Ports of a router, one a neighbour and host: above them P4 takes nothing in.
 const MAX_PORTS: usize = PORT_OPTICAL_BASE as usize - 1;
@@ -176,11 +177,8 @@ fn ports(scenario: &Scenario, r: &mut Reader) {
             let hosts = hosts_at(node);
             if hosts > MAX_PORTS {
                 let reason = format!("{} '{name}' has {hosts} hosts", node.kind().name);
-                r.report(
-                    format!("{}/{index}", nodes.list),
-                    reason,
-                    format!("at most {MAX_PORTS}"),
-                );
+                let place = format!("{}/{index}", pointer(section.hosts_list));
+                r.report(place, reason, format!("at most {MAX_PORTS}"));
             }
         }
     }
