@@ -191,7 +191,9 @@ def test_the_engine_plays_beside_hosts_of_linux(tmp_path):
     assert report["invariants"] == {"astray": 0, "first": []}
     (phase,) = report["phases"]
     by = {
-        kind: {(flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["generated_by"] == kind}
+        kind: {
+            (flow["entry"], flow["from"], flow["to"]): flow for flow in phase["flows"] if flow["generated_by"] == kind
+        }
         for kind in ("linux", "engine")
     }
     assert {entry for entry, _, _ in by["linux"]} == {0, 1} and {entry for entry, _, _ in by["engine"]} == {2, 3, 4}

@@ -371,9 +371,11 @@ def test_the_control_platform_is_measured_and_kept_figures_are_read(tmp_path):
     done = slotwise("reproduce", "aapn-control", "--quick", *only, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     results = files_below(tmp_path / "quick")
-    assert {"plots/figure-3.2-delay.svg", "runs/drift-50ppm/1/clocks.parquet", "runs/scheduling/0/baseline.parquet"} <= set(
-        results
-    )
+    assert {
+        "plots/figure-3.2-delay.svg",
+        "runs/drift-50ppm/1/clocks.parquet",
+        "runs/scheduling/0/baseline.parquet",
+    } <= set(results)
     facts = json.loads(results["facts.json"])
     assert {fact["entry"] for fact in facts} == set(entries)
     delays = [fact["value"] for fact in facts if fact["entry"] == "figure-3.2-delay"]

@@ -438,7 +438,7 @@ mod tests {
                 "b-c                     75.0         1500",
                 "a-b                     25.0         1500",
                 "busiest switches  forwarded  rate kB/s",
-                "ops0                     7        2.0",
+                "ops0                      7        2.0",
             ]
         );
     }
