@@ -165,7 +165,10 @@ mod tests {
     fn a_file_with_too_many_flows_is_rejected() {
         assert_eq!(at_most("flows.csv", MAX_FLOWS), Ok(()));
         let error = at_most("flows.csv", MAX_FLOWS + 1).unwrap_err();
-        assert_eq!(error.to_string(), "flows.csv: out of range; expected at most 10000000 flows, got more");
+        assert_eq!(
+            error.to_string(),
+            "flows.csv: out of range; expected at most 10000000 flows, got more"
+        );
     }
 
     #[test]
