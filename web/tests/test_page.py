@@ -198,7 +198,7 @@ def test_faults_and_drops_are_the_reports(page, viewed):
     }
     idle = [drop["packets"] for drop in report["drops"] if drop["reason"] == "p4:NoSignaling"]
     assert found == {
-        f"{drop['place']} {drop['reason']}": drop["packets"]
+        f"{drop['location']} {drop['reason']}": drop["packets"]
         for drop in report["drops"]
         if drop["reason"] != "p4:NoSignaling"
     }
