@@ -155,7 +155,7 @@ impl WorkloadReport {
         }
     }
 
-    /// Returns warnings: flows that could not start, and unfinished flows of a workload that has a last flow.
+    /// Returns warnings: flows that could not start, and unfinished flows of a collective or a file.
     pub fn warnings(&self) -> Vec<String> {
         let name = &self.name;
         let is_finite = matches!(&*self.kind, "collective" | "list" | "coflows" | "pcap");

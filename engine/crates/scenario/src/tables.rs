@@ -404,7 +404,7 @@ mod tests {
         let entries =
             ["router1", "router0", "other"].map(|name| format!("- {{switch: {name}, table: t, action: a}}\n"));
         let text = format!(
-            "routers: [router1, other]\nlinks: []\nhosts: {{name: h, at: other}}\nduration: 1 s\ntables:\n{}",
+            "routers: [router1, other]\nlinks: []\nhosts: [{{name: h, at: other, count: 2}}]\nworkloads: [{{name: w, from: h, to: h, sizes: 1 KB, load: 0.1}}]\nduration: 1 s\ntables:\n{}",
             entries.concat()
         );
         let scenario = Scenario::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));

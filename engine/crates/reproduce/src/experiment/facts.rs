@@ -241,7 +241,7 @@ pub enum Stat {
         /// Time of each mean, s.
         over_s: f64,
     },
-    /// Of column `delay_deviation_ms` of table `order`: the standard deviation of the delays of all packets of a name, ms; mean over the names.
+    /// Of column `delay_deviation_ms` of table `reordering`: the standard deviation of the delays of all packets of a name, ms; mean over the names.
     Jitter,
     /// The largest by the mean.
     Peak,

@@ -127,7 +127,7 @@ section! {
         /// Time in ms after which sources send no new data; later than the start of the last flow. If given, the engine
         /// generates the flows in emulation. Default: the end of the run.
         stop_ms: Option<u64> = "stop_ms" optional, integer(DURATION_MS);
-        /// If true, packet statistics are recorded (time series `order`): reordering, delay deviation and spurious
+        /// If true, packet statistics are recorded (time series `reordering`): reordering, delay deviation and spurious
         /// retransmissions. The engine then generates the flows in emulation. Default: false.
         measure: bool = "packet_stats" or(false), flag();
     }

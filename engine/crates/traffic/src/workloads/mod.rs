@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Workloads: flows that start and end during the run. Memory depends on the number of flows in progress.
+//! Workloads: flows that start and end during the run. Memory depends on the number of flows in
+//! progress, of unfinished ones and of refused coflows.
 //!
 //! A host creates a sender when a flow starts. The first packet that arrives at the other host creates the receiver: the port
 //! identifies the workload, the packet has all other settings. [`records`] combines the events of both hosts.
